@@ -1,0 +1,1 @@
+# Architectures: the file name in src/model/architectures is the registration.

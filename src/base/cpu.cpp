@@ -1,0 +1,50 @@
+#include "base/cpu.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <thread>
+
+namespace oxbow {
+namespace {
+
+CpuFeatures detect() {
+  CpuFeatures features;
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  features.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  features.avx512_vnni = features.avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+                         __builtin_cpu_supports("avx512vnni");
+#endif
+  return features;
+}
+
+// Whole cores of a cgroup v2 quota ("MAX PERIOD" in microseconds), or 0 when there is none.
+int cgroup_quota_cores() {
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  std::string quota;
+  double period = 0;
+  if (!(file >> quota >> period) || quota == "max" || period <= 0) return 0;
+  return std::max(1, static_cast<int>(std::strtod(quota.c_str(), nullptr) / period + 0.5));
+}
+
+}  // namespace
+
+const CpuFeatures& cpu_features() {
+  static const CpuFeatures features = detect();
+  return features;
+}
+
+int usable_cores() {
+  int cores = static_cast<int>(std::thread::hardware_concurrency());
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof(set), &set) == 0) cores = CPU_COUNT(&set);
+  const int quota = cgroup_quota_cores();
+  if (quota > 0) cores = std::min(cores, quota);
+  return std::max(1, cores);
+}
+
+}  // namespace oxbow
