@@ -1,0 +1,131 @@
+#!/usr/bin/python3
+"""Writes the models and logits of tests/golden. Deterministic: the same files each time.
+
+    make_goldens.py [DIR]        writes all (default: tests/golden of this checkout)
+    make_goldens.py --check      compares what it would write with what is stored
+"""
+import json
+import os
+import sys
+import tempfile
+
+import numpy as np
+
+from forward import forward
+from gguf_file import read_gguf
+from make_gguf import make
+
+GOLDEN = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "golden"))
+TOKENS = 40
+
+V = dict(n_vocab=512, d_conv=4)
+SMALL_Q = dict(V, n_embd=256, n_layer=2, attn_layers=[1], n_head=4, n_kv=1, d_inner=256, ssm_heads=8, ssm_groups=1,
+               d_state=32, tied=True, attention_scale=0.125, embedding_scale=12.0, residual_scale=0.5, logit_scale=6.0)
+
+# name -> (what it covers, family, parameters, weights)
+MODELS = {
+    "granitehybrid-dense": (
+        "Mamba-2 with 2 groups, attention without rope, dense feed-forward, all four multipliers, tied head",
+        "granitehybrid", dict(V, n_embd=64, n_layer=3, attn_layers=[1], n_head=4, n_kv=2, n_ff=64, d_inner=128, ssm_heads=8,
+                              ssm_groups=2, d_state=16, tied=True, attention_scale=0.2, embedding_scale=12.0,
+                              residual_scale=0.5, logit_scale=6.0), "F32"),
+    "granitehybrid-moe": (
+        "8 experts (3 used) and a shared expert, 1 KV head, state size 24",
+        "granitehybrid", dict(V, n_embd=48, n_layer=2, attn_layers=[1], n_head=4, n_kv=1, n_ff=24, n_ff_sh=40, n_expert=8,
+                              n_used=3, d_inner=96, ssm_heads=4, ssm_groups=1, d_state=24, tied=True, attention_scale=0.25,
+                              embedding_scale=12.0, residual_scale=0.4, logit_scale=3.0), "F32"),
+    "granitehybrid-bamba": (
+        "what a Bamba model becomes: rope on half of the head, no multipliers, separate head, inner size not twice the width",
+        "granitehybrid", dict(V, n_embd=48, n_layer=2, attn_layers=[1], n_head=2, n_kv=1, n_rot=12, rope=True, n_ff=72,
+                              d_inner=80, ssm_heads=10, ssm_groups=2, d_state=20), "F32"),
+    "granitehybrid-recurrent": (
+        "no attention layer at all, multipliers stored as 0 (neutral)",
+        "granitehybrid", dict(V, n_embd=48, n_layer=2, attn_layers=[], n_head=4, n_kv=1, n_ff=64, d_inner=96, ssm_heads=6,
+                              ssm_groups=1, d_state=32, tied=True, attention_scale=0.0, embedding_scale=0.0,
+                              residual_scale=0.0, logit_scale=0.0), "F32"),
+    "mamba2": (
+        "Mamba-2 alone, 2 groups, tied head",
+        "mamba2", dict(V, n_embd=48, n_layer=3, d_inner=96, ssm_heads=8, ssm_groups=2, d_state=16, tied=True), "F32"),
+    "llama": (
+        "attention alone, rope, 2 query heads per KV head",
+        "llama", dict(V, n_embd=64, n_layer=2, n_head=4, n_kv=2, n_ff=96, tied=True), "F32"),
+    "granitehybrid-Q8_0": (
+        "width 128, weights Q8_0", "granitehybrid",
+        dict(SMALL_Q, n_embd=128, n_ff=96, attention_scale=0.18), "Q8_0"),
+    "granitehybrid-Q4_K_M": (
+        "width 256, the usual Q4_K_M mix (Q4_K, Q6_K, F32)", "granitehybrid", dict(SMALL_Q, n_ff=256), "Q4_K_M"),
+    "granitehybrid-MIX": (
+        "width 256, one tensor each of F16, BF16, Q2_K to Q6_K, Q4_0 to Q5_1, Q8_0",
+        "granitehybrid", dict(SMALL_Q, n_ff=256), "MIX"),
+}
+
+
+def token_ids(index, count, n_vocab):
+    """A fixed scramble of the vocabulary, another one for each model."""
+    return [(97 * (index + 1) + 211 * i + 13 * i * i) % n_vocab for i in range(count)]
+
+
+def write(directory, index, name):
+    covers, family, parameters, quant = MODELS[name]
+    path = os.path.join(directory, name + ".gguf")
+    make(family, name, path, quant, parameters)
+    tokens = token_ids(index, TOKENS, parameters["n_vocab"])
+    logits = forward(path, np.array(tokens)).astype("<f4")
+    np.save(os.path.join(directory, name + ".npy"), logits, allow_pickle=False)
+    # How much a lost state would show: the last row when only the first token is another.
+    other = forward(path, np.array([(tokens[0] + 1) % parameters["n_vocab"]] + tokens[1:]))[-1]
+    info = {
+        "covers": covers, "family": family, "weights": quant, "tokens": tokens, "shape": list(logits.shape),
+        "argmax": [int(t) for t in logits.argmax(1)], "logits_std": round(float(logits.std()), 4),
+        "first_token_changed_rms_in_last_row": float("%.3g" % np.sqrt(((other - logits[-1]) ** 2).mean())),
+    }
+    lines = ",\n".join(" %s: %s" % (json.dumps(k), json.dumps(v)) for k, v in info.items())
+    with open(os.path.join(directory, name + ".json"), "w") as f:
+        f.write("{\n" + lines + "\n}\n")
+
+
+def differences(name, fresh, stored):
+    """What differs between two written versions of a model. Other CPUs may round the last bit of exp or log differently, so
+    numbers are compared to within 1e-5 of their size (weights) and 1e-4 (logits); everything else must be equal."""
+    old, new = (os.path.join(d, name) for d in (stored, fresh))
+    old_keys, old_weights = read_gguf(old + ".gguf")
+    new_keys, new_weights = read_gguf(new + ".gguf")
+    found = []
+    if old_keys != new_keys:
+        found.append("keys")
+    if list(old_weights) != list(new_weights):
+        found.append("tensor names")
+    else:
+        found += [t for t in old_weights if old_weights[t].shape != new_weights[t].shape
+                  or not np.allclose(old_weights[t], new_weights[t], rtol=1e-5, atol=0)]
+    a, b = np.load(old + ".npy"), np.load(new + ".npy")
+    if a.shape != b.shape or np.abs(a - b).max() > 1e-4:
+        found.append("logits")
+    with open(old + ".json") as f, open(new + ".json") as g:
+        if json.load(f)["tokens"] != json.load(g)["tokens"]:
+            found.append("tokens")
+    return found
+
+
+def main():
+    if sys.argv[1:] == ["--check"]:
+        with tempfile.TemporaryDirectory() as fresh:
+            bad = 0
+            for index, name in enumerate(MODELS):
+                write(fresh, index, name)
+                found = differences(name, fresh, GOLDEN)
+                if found:
+                    bad += 1
+                    print("%s: differs in %s" % (name, ", ".join(found)))
+            print("%d of %d models as stored" % (len(MODELS) - bad, len(MODELS)))
+            return 1 if bad else 0
+    directory = sys.argv[1] if len(sys.argv) > 1 else GOLDEN
+    os.makedirs(directory, exist_ok=True)
+    for index, name in enumerate(MODELS):
+        write(directory, index, name)
+        print("%-26s %8d bytes" % (name, sum(os.path.getsize(os.path.join(directory, name + e)) for e in (".gguf", ".json", ".npy"))))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
