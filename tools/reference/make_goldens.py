@@ -107,18 +107,23 @@ def differences(name, fresh, stored):
     return found
 
 
+def check():
+    """Writes all models again and reports which differ from the stored ones; 0 when none does."""
+    with tempfile.TemporaryDirectory() as fresh:
+        bad = 0
+        for index, name in enumerate(MODELS):
+            write(fresh, index, name)
+            found = differences(name, fresh, GOLDEN)
+            if found:
+                bad += 1
+                print("%s: differs in %s" % (name, ", ".join(found)))
+        print("%d of %d models as stored" % (len(MODELS) - bad, len(MODELS)))
+        return 1 if bad else 0
+
+
 def main():
     if sys.argv[1:] == ["--check"]:
-        with tempfile.TemporaryDirectory() as fresh:
-            bad = 0
-            for index, name in enumerate(MODELS):
-                write(fresh, index, name)
-                found = differences(name, fresh, GOLDEN)
-                if found:
-                    bad += 1
-                    print("%s: differs in %s" % (name, ", ".join(found)))
-            print("%d of %d models as stored" % (len(MODELS) - bad, len(MODELS)))
-            return 1 if bad else 0
+        return check()
     directory = sys.argv[1] if len(sys.argv) > 1 else GOLDEN
     os.makedirs(directory, exist_ok=True)
     for index, name in enumerate(MODELS):
