@@ -63,6 +63,22 @@ def rotate(x, cos, sin):
     return torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1).flatten(-2)
 
 
+class Softmax(torch.autograd.Function):
+    """Softmax over the last dimension of score + mask; its own backward pass, as the stock one is slow on wide rows."""
+
+    @staticmethod
+    def forward(ctx, score, mask):
+        p = (score.float() + mask).softmax(-1).to(score.dtype)
+        ctx.save_for_backward(p)
+        return p
+
+    @staticmethod
+    def backward(ctx, grad):
+        p, = ctx.saved_tensors
+        share = grad * p
+        return share - p * share.sum(-1, keepdim=True), None
+
+
 class Attention(nn.Module):
     def __init__(self, cfg, gain):
         super().__init__()
@@ -82,11 +98,10 @@ class Attention(nn.Module):
         r = cfg.n_head // cfg.n_head_kv
         q = q.view(b, t, cfg.n_head_kv, r, hd).permute(0, 2, 3, 1, 4).reshape(b, cfg.n_head_kv, r * t, hd)
         k = k.permute(0, 2, 3, 1)
-        low = self.q.low
-        score = (q.bfloat16() @ k.bfloat16()).float() if low else q @ k
-        score = score.view(b, cfg.n_head_kv, r, t, t) + mask
-        p = score.softmax(-1).view(b, cfg.n_head_kv, r * t, t)
-        y = (p.bfloat16() if low else p) @ v
+        if self.q.low:
+            q, k = q.bfloat16(), k.bfloat16()
+        p = Softmax.apply((q @ k).view(b, cfg.n_head_kv, r, t, t), mask)
+        y = p.view(b, cfg.n_head_kv, r * t, t) @ v
         y = y.view(b, cfg.n_head_kv, r, t, hd).permute(0, 3, 1, 2, 4).reshape(b, t, -1)
         return self.output(y)
 
