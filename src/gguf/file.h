@@ -36,7 +36,8 @@ enum class ValueType : uint32_t {
 
 std::string_view value_type_name(ValueType type);
 
-// An array of one element type. Numbers stay where they are in the file (unaligned); strings are views into it.
+// An array of one element type. Numbers stay where they are in the file (unaligned); strings are views into
+// it.
 struct Array {
   ValueType element_type;
   size_t count = 0;
@@ -63,11 +64,12 @@ struct Tensor {
   uint64_t dimension(size_t i) const { return i < shape.size() ? shape[i] : 1; }
 };
 
-// One model, of one file or of all the files of a split model. Immutable; any thread may read. Views (strings, tensor
-// data) live as long as the File.
+// One model, of one file or of all the files of a split model. Immutable; any thread may read. Views
+// (strings, tensor data) live as long as the File.
 class File {
  public:
-  // Maps path and checks everything in the header against the file's length. When path is one part of a split model
+  // Maps path and checks everything in the header against the file's length. When path is one part of a split
+  // model
   // ("-00001-of-0000N.gguf"), the other parts are opened too and the metadata is the first part's.
   // Errors name the file and the byte offset or the key.
   static Result<File> open(const std::string& path);
@@ -83,8 +85,8 @@ class File {
   std::span<const std::pair<std::string, Value>> metadata() const { return metadata_; }
   const Value* find(std::string_view key) const;
 
-  // Absent key: nothing. Present with another type or out of range: kInvalidInput naming the key and both types. Any
-  // integer type is accepted for an integer, float32 and float64 for a double.
+  // Absent key: nothing. Present with another type or out of range: kInvalidInput naming the key and both
+  // types. Any integer type is accepted for an integer, float32 and float64 for a double.
   Result<std::optional<uint64_t>> find_uint(std::string_view key) const;
   Result<std::optional<int64_t>> find_int(std::string_view key) const;
   Result<std::optional<double>> find_float(std::string_view key) const;

@@ -1,6 +1,6 @@
 #pragma once
-// Tensor types of GGUF files and their block sizes (docs/formats/tensor-types.md; the numbers are ggml's, as the GGUF
-// specification lists them).
+// Tensor types of GGUF files and their block sizes (docs/formats/tensor-types.md; the numbers are ggml's, as
+// the GGUF specification lists them).
 
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +41,8 @@ const TensorTypeInfo* find_tensor_type(std::string_view name);
 // For a known type.
 const TensorTypeInfo& tensor_type_info(TensorType type);
 
-// The name of a type that ggml numbers but this build does not decode ("IQ4_XS"); empty for every other number.
+// The name of a type that ggml numbers but this build does not decode ("IQ4_XS"); empty for every other
+// number.
 std::string_view undecoded_type_name(uint32_t number);
 
 // Bytes of `elements` consecutive values (a multiple of the block); nothing on overflow or a partial block.

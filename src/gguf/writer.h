@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,8 +15,8 @@
 
 namespace oxbow::gguf {
 
-// Collects metadata and tensors, then writes one file (temporary name, sync, rename) or returns its bytes. Adding a
-// name twice, or data whose size does not fit the shape, is an error at write time that names it.
+// Collects metadata and tensors, then writes one file (temporary name, sync, rename) or returns its bytes.
+// Adding a name twice, or data whose size does not fit the shape, is an error at write time that names it.
 class Writer {
  public:
   void add_uint32(std::string_view key, uint32_t value);
@@ -58,6 +59,11 @@ class Writer {
   };
 
   Entry& entry(std::string_view key);
+  Result<uint32_t> effective_alignment() const;
+  // Everything before the data section, padded.
+  Result<std::vector<std::byte>> header(uint32_t alignment) const;
+  // Checks, then hands out the file piece by piece.
+  Status emit(const std::function<Status(std::span<const std::byte>)>& sink) const;
 
   std::vector<Entry> entries_;
   std::vector<TensorEntry> tensors_;
