@@ -1,1 +1,16 @@
-# Libraries of the text module.
+# Libraries of the text module: PCRE2 (8-bit) for the pre-tokenizers' patterns, utf8proc for UTF-8.
+find_package(PkgConfig QUIET)
+function(oxbow_text_library package name)
+  if(PKG_CONFIG_FOUND)
+    pkg_check_modules(${name} QUIET IMPORTED_TARGET ${package})
+    if(${name}_FOUND)
+      target_link_libraries(oxbow_text PRIVATE PkgConfig::${name})
+      return()
+    endif()
+  endif()
+  string(REGEX REPLACE "^lib" "" stem ${package})
+  find_library(${name}_LIBRARY NAMES ${stem} REQUIRED)
+  target_link_libraries(oxbow_text PRIVATE ${${name}_LIBRARY})
+endfunction()
+oxbow_text_library(libpcre2-8 OXBOW_PCRE2)
+oxbow_text_library(libutf8proc OXBOW_UTF8PROC)

@@ -1,0 +1,53 @@
+#include "text/special_tokens.h"
+
+#include <algorithm>
+
+namespace oxbow::text {
+
+SpecialTokens::SpecialTokens(const Vocabulary& vocabulary, bool with_control) {
+  for (size_t i = 0; i < vocabulary.size(); ++i) {
+    const auto id = static_cast<TokenId>(i);
+    const TokenKind kind = vocabulary.kind(id);
+    const bool control = kind == TokenKind::kControl || kind == TokenKind::kUnknown;
+    if (kind != TokenKind::kUserDefined && !(control && with_control)) continue;
+    const std::string_view text = vocabulary.token_text(id);
+    if (!text.empty() && text.size() <= kLongestBytes) entries_.push_back({text, id});
+  }
+  std::ranges::sort(entries_, {}, &Entry::text);
+  for (const Entry& entry : entries_) ++first_byte_begin_[static_cast<uint8_t>(entry.text[0]) + 1];
+  for (size_t byte = 1; byte < first_byte_begin_.size(); ++byte)
+    first_byte_begin_[byte] += first_byte_begin_[byte - 1];
+}
+
+std::optional<SpecialTokens::Found> SpecialTokens::find(std::string_view text, size_t from) const {
+  for (size_t at = from; at < text.size(); ++at) {
+    const auto byte = static_cast<uint8_t>(text[at]);
+    if (first_byte_begin_[byte] == first_byte_begin_[byte + 1]) continue;
+    if (const auto found = longest_at(text, at)) return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<SpecialTokens::Found> SpecialTokens::longest_at(std::string_view text, size_t begin) const {
+  const auto byte = static_cast<uint8_t>(text[begin]);
+  auto first = entries_.begin() + first_byte_begin_[byte];
+  auto last = entries_.begin() + first_byte_begin_[byte + 1];
+  std::optional<Found> longest;
+  // Narrows [first, last) to the entries that agree with the text in `depth` bytes. Among those, the one that
+  // ends there sorts first.
+  for (size_t depth = 1; first != last; ++depth) {
+    if (first->text.size() == depth) {
+      longest = Found{begin, depth, first->id};
+      ++first;
+    }
+    if (begin + depth == text.size()) break;
+    const auto wanted = static_cast<uint8_t>(text[begin + depth]);
+    const auto byte_at = [depth](const Entry& entry) { return static_cast<uint8_t>(entry.text[depth]); };
+    const auto range = std::ranges::equal_range(first, last, wanted, {}, byte_at);
+    first = range.begin();
+    last = range.end();
+  }
+  return longest;
+}
+
+}  // namespace oxbow::text
