@@ -174,14 +174,20 @@ Status Parser::read_type(Tensor& tensor) {
 }
 
 Result<uint64_t> Parser::alignment() const {
-  OXBOW_ASSIGN(const auto given, file_.find_uint("general.alignment"));
-  if (!given) return kDefaultAlignment;
-  if (*given < kMinAlignment || *given > kMaxAlignment || (*given & (*given - 1)) != 0) {
+  const Value* value = file_.find("general.alignment");
+  if (value == nullptr) return kDefaultAlignment;
+  if (value->type != ValueType::kUint32) {
+    return fail(ErrorKind::kInvalidInput,
+                "{}: metadata key \"general.alignment\" is of type {}, expected uint32", file_.path_,
+                describe_type(*value));
+  }
+  const uint64_t alignment = std::get<uint64_t>(value->data);
+  if (alignment < kMinAlignment || alignment > kMaxAlignment || (alignment & (alignment - 1)) != 0) {
     return fail(ErrorKind::kInvalidInput,
                 "{}: metadata key \"general.alignment\" is {}, expected a power of two from {} to {}",
-                file_.path_, *given, kMinAlignment, kMaxAlignment);
+                file_.path_, alignment, kMinAlignment, kMaxAlignment);
   }
-  return *given;
+  return alignment;
 }
 
 Status Parser::place_tensors() {

@@ -203,7 +203,9 @@ TEST(Refusals, AlignmentThatIsNoPowerOfTwoOrOutOfRange) {
     expect_refused(with_alignment(alignment), {"\"general.alignment\"", std::to_string(alignment)});
   }
   expect_refused(RawFile::with(0, 1).key("general.alignment", ValueType::kString).text("32"),
-                 {"\"general.alignment\"", "string", "an integer"});
+                 {"\"general.alignment\"", "string", "uint32"});
+  expect_refused(RawFile::with(0, 1).key("general.alignment", ValueType::kUint64).number<uint64_t>(32),
+                 {"\"general.alignment\"", "uint64", "uint32"});
 }
 
 TEST(Refusals, PartsOfASplitModelCannotBeParsedFromMemory) {
