@@ -28,8 +28,8 @@ TEST_P(VocabularyVectors, AreEncodedAsTheReferenceDoesAndDecodedToTheSameText) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, VocabularyVectors,
-                         ::testing::Values("gpt-2", "llama-spm", "phi-3", "mpt", "falcon", "refact", "starcoder",
-                                           "deepseek-coder", "deepseek-llm"));
+                         ::testing::Values("gpt-2", "llama-spm", "phi-3", "mpt", "falcon", "refact",
+                                           "starcoder", "deepseek-coder", "deepseek-llm"));
 
 TEST(GoldenVocabulary, IsEncodedAsTheReferenceDoes) {
   OXBOW_NEEDS_SHARED();
@@ -46,7 +46,8 @@ TEST(PreTokenizerVectors, OfEveryNameAreSplitAsTheReferenceDoes) {
   const auto file = open_shared("tokenizers/pairs-vocab.gguf");
   ASSERT_TRUE(file) << file.error().message;
   size_t names = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(oxbow::testing::shared_directory() + "/tokenizers/pre")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(oxbow::testing::shared_directory() + "/tokenizers/pre")) {
     const std::string name = entry.path().stem();
     gguf::Writer writer;
     for (const auto& [key, value] : file->metadata()) writer.add_value(key, value);

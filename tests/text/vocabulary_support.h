@@ -1,5 +1,6 @@
 #pragma once
-// Vocabularies for tests: real ones from the shared folder, small ones made on the spot, and files of vectors.
+// Vocabularies for tests: real ones from the shared folder, small ones made on the spot, and files of
+// vectors.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -37,8 +38,8 @@ struct VocabularySpec {
   std::function<void(gguf::Writer&)> extra;
 };
 
-// The 256 byte tokens of GPT-2's alphabet as ids 0 to 255, then one control token "<|end|>" (256, also eos) and the
-// merges' results.
+// The 256 byte tokens of GPT-2's alphabet as ids 0 to 255, then one control token "<|end|>" (256, also eos)
+// and the merges' results.
 inline VocabularySpec byte_level_spec(std::vector<std::string> merges) {
   VocabularySpec spec;
   for (unsigned byte = 0; byte < 256; ++byte) {
@@ -83,9 +84,11 @@ inline std::vector<std::byte> write_vocabulary(const VocabularySpec& spec) {
   writer.add_string("tokenizer.ggml.model", spec.model);
   if (!spec.pre.empty()) writer.add_string("tokenizer.ggml.pre", spec.pre);
   writer.add_array("tokenizer.ggml.tokens", std::span<const std::string>(spec.tokens));
-  if (!spec.kinds.empty()) writer.add_array("tokenizer.ggml.token_type", std::span<const int32_t>(spec.kinds));
+  if (!spec.kinds.empty())
+    writer.add_array("tokenizer.ggml.token_type", std::span<const int32_t>(spec.kinds));
   if (!spec.scores.empty()) writer.add_array("tokenizer.ggml.scores", std::span<const float>(spec.scores));
-  if (spec.model == "gpt2") writer.add_array("tokenizer.ggml.merges", std::span<const std::string>(spec.merges));
+  if (spec.model == "gpt2")
+    writer.add_array("tokenizer.ggml.merges", std::span<const std::string>(spec.merges));
   if (spec.extra) spec.extra(writer);
   auto bytes = writer.bytes();
   EXPECT_TRUE(bytes) << (bytes ? "" : bytes.error().message);
@@ -165,7 +168,8 @@ constexpr EncodeOptions kPlain{.add_special = false, .parse_special = false};
 class LogCapture {
  public:
   LogCapture() {
-    set_log_sink([this](LogLevel, std::string_view, std::string_view message) { messages_.emplace_back(message); });
+    set_log_sink(
+        [this](LogLevel, std::string_view, std::string_view message) { messages_.emplace_back(message); });
   }
   ~LogCapture() { set_log_sink({}); }
   const std::vector<std::string>& messages() const { return messages_; }
