@@ -31,6 +31,13 @@ int cgroup_quota_cores() {
   return std::max(1, static_cast<int>(std::strtod(quota.c_str(), nullptr) / period + 0.5));
 }
 
+// The number in a file that holds one, or 0.
+uint64_t read_number(const char* path) {
+  std::ifstream file(path);
+  uint64_t value = 0;
+  return file >> value ? value : 0;
+}
+
 }  // namespace
 
 const CpuFeatures& cpu_features() {
@@ -45,6 +52,19 @@ int usable_cores() {
   const int quota = cgroup_quota_cores();
   if (quota > 0) cores = std::min(cores, quota);
   return std::max(1, cores);
+}
+
+uint64_t available_memory_bytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  uint64_t available = 0;
+  for (uint64_t kib = 0; file >> name >> kib; file.ignore(64, '\n')) {
+    if (name == "MemAvailable:") available = kib << 10;
+  }
+  const uint64_t limit = read_number("/sys/fs/cgroup/memory.max");  // "max" reads as 0: no limit
+  const uint64_t used = read_number("/sys/fs/cgroup/memory.current");
+  if (limit > 0) available = std::min(available, limit > used ? limit - used : 0);
+  return available;
 }
 
 }  // namespace oxbow

@@ -16,4 +16,7 @@ const CpuFeatures& cpu_features();
 // Cores this process may run on (affinity and cgroup quota respected), at least 1.
 int usable_cores();
 
+// Bytes that this process may still take without swapping, under the cgroup's limit too; 0 when unknown.
+uint64_t available_memory_bytes();
+
 }  // namespace oxbow

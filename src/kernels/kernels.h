@@ -14,6 +14,7 @@
 #include <span>
 #include <string_view>
 
+#include "kernels/kv_type.h"
 #include "kernels/panel.h"
 
 namespace oxbow::kernels {
@@ -38,11 +39,6 @@ struct Activations {
 };
 
 // ---- attention --------------------------------------------------------------------------------------------------
-
-inline constexpr size_t kKeyBlock = 64;  // keys are processed in blocks that start at multiples of 64 positions
-
-enum class KvType : uint8_t { kF32, kF16 };
-constexpr size_t kv_type_bytes(KvType type) { return type == KvType::kF32 ? 4 : 2; }
 
 // One K/V head inside a block of 64 positions: K is stored [head_dim_k, 64] (a key is a column, so that keys are
 // lanes), V is stored [64, head_dim_v].

@@ -1,0 +1,139 @@
+#pragma once
+// The hybrid memory: sequences whose recurrent state can be rewound and forked as freely as their keys and values.
+//
+// One thread owns a Memory. No call fails half way: an error leaves everything as it was.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "memory/block_pool.h"
+#include "memory/history.h"
+#include "memory/layout.h"
+#include "memory/step_plan.h"
+#include "memory/views.h"
+
+namespace oxbow::memory {
+
+using SequenceId = uint32_t;
+
+struct MemoryOptions {
+  size_t budget_bytes = 0;
+  size_t rewind_bytes = 0;  // log rows a sequence keeps; 0: as many bytes as two states
+  KvTypes kv;
+};
+
+// New tokens of one sequence. The last may_reject of them may be taken back at commit.
+struct BatchEntry {
+  SequenceId sequence = 0;
+  std::span<const TokenId> tokens;
+  size_t may_reject = 0;
+};
+
+class Memory;
+
+// A prepared step: memory is reserved and the views are filled. Destroying it without commit abandons it, which leaves
+// every sequence as it was. At most one exists at a time, and the Memory outlives it.
+class Step {
+ public:
+  Step(Step&& other) noexcept : memory_(std::exchange(other.memory_, nullptr)) {}
+  Step& operator=(Step&&) = delete;
+  ~Step();
+
+  const StepViews& views() const;
+  // Moves every sequence forward by all its tokens, after the forward pass has filled the views.
+  void commit();
+  // Entry i moves by accepted[i] tokens only, at least its tokens - may_reject.
+  void commit(std::span<const size_t> accepted);
+
+ private:
+  friend class Memory;
+  explicit Step(Memory* memory) : memory_(memory) {}
+  Memory* memory_;
+};
+
+class Memory {
+ public:
+  Memory(std::span<const StateSpec> specs, const MemoryOptions& options);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  // An empty sequence. Costs nothing until it runs.
+  SequenceId create();
+  // A sequence that shares the first `position` tokens of another; neither sees the other's later tokens. Where the
+  // recurrent state of `position` is out of reach, the new sequence holds fewer: see `length`, and evaluate the
+  // missing tokens again to get the same bits. kNotFound, kInvalidInput beyond the end. Cost independent of the
+  // length.
+  Result<SequenceId> fork(SequenceId sequence, size_t position);
+  // Cuts a sequence to `position` tokens, or to fewer as fork does. Returns the tokens it now holds.
+  Result<size_t> truncate(SequenceId sequence, size_t position);
+  Status drop(SequenceId sequence);
+
+  // Tokens held; kNotFound for an unknown sequence, as all calls.
+  Result<size_t> length(SequenceId sequence) const;
+  Result<std::span<const TokenId>> tokens(SequenceId sequence) const;
+  // The first position that truncate reaches without evaluating anything.
+  Result<size_t> reach(SequenceId sequence) const;
+
+  // Reserves pages, log rows, states and views for one step. kOutOfBudget names the sequence and both numbers.
+  // A sequence may stand in the batch once; entries without tokens are refused.
+  Result<Step> prepare(std::span<const BatchEntry> batch);
+
+  // Counts bytes that the forward pass holds (scratch) against the budget.
+  Status reserve_scratch(size_t size_bytes);
+
+  const MemoryLayout& layout() const { return layout_; }
+  const BlockPool& pool() const { return pool_; }
+  // Rows a sequence keeps at most before its log moves on; at least half of it can be rewound.
+  size_t reach_rows() const { return reach_rows_; }
+
+ private:
+  friend class Step;
+  static constexpr size_t kInvalid = SIZE_MAX;
+
+  struct Sequence {
+    std::shared_ptr<History> history;
+    size_t length = 0;  // <= history->length()
+    // The state after `working_position` tokens, updated in place by steps: a cache that base and rows can rebuild.
+    // Shared between forks until one of them runs.
+    BlockRef working;
+    size_t working_position = kInvalid;
+  };
+
+  Sequence* find(SequenceId sequence);
+  const Sequence* find(SequenceId sequence) const;
+  // Where a sequence cut to `position` can resume: position itself, or less when its state is out of reach.
+  size_t resume_point(const Sequence& sequence, size_t position) const;
+  // Afterwards the sequence's history is its own and ends at its length.
+  void own_history(Sequence& sequence);
+  static void cut(Sequence& sequence, size_t position);
+
+  Status plan_entry(const BatchEntry& entry, size_t first_row, PendingSequence& pending);
+  Status plan_pages(PendingSequence& pending, const History& history);
+  void plan_bases(PendingSequence& pending, const History& history) const;
+  Status plan_rows(PendingSequence& pending, const History& history);
+  Status plan_state(PendingSequence& pending, Sequence& sequence);
+  // A page to write at and after a position that may lie inside it: the existing one when nobody else holds it, a
+  // copy when somebody does, or a new one.
+  Result<std::byte*> writable_page(SequenceId sequence, const BlockRef* existing, size_t size_bytes,
+                                   std::vector<BlockRef>& replacements);
+  Result<BlockRef> allocate(SequenceId sequence, size_t size_bytes, const char* what);
+  void fill_views();
+  void commit_entry(PendingSequence& pending, size_t accepted);
+  void abandon();
+
+  MemoryLayout layout_;
+  MemoryOptions options_;
+  BlockPool pool_;  // before everything that holds blocks
+  size_t reach_rows_ = 0;
+  SequenceId next_id_ = 1;
+  std::unordered_map<SequenceId, Sequence> sequences_;
+  StepPlan plan_;
+};
+
+}  // namespace oxbow::memory

@@ -1,0 +1,114 @@
+// Granite 4.0-H and Bamba: Mamba-2 layers with a few attention layers among them; dense or mixture of experts.
+
+#include <cmath>
+
+#include "model/architectures.h"
+#include "model/builder.h"
+#include "model/feed_forwards/experts.h"
+
+namespace oxbow::model {
+namespace {
+
+struct Settings {
+  size_t layers = 0;
+  size_t feed_forward = 0;  // of one expert, when there are experts
+  size_t shared_feed_forward = 0;
+  size_t experts = 0;
+  size_t experts_used = 0;
+  std::vector<size_t> heads;
+  std::vector<size_t> kv_heads;  // 0: a Mamba-2 layer
+  bool rope = false;
+  double attention_scale = 0.0;
+};
+
+// A scale of 0 counts as absent.
+Result<float> scale_or_one(Hyperparameters& hp, std::string_view name) {
+  OXBOW_ASSIGN(const double value, hp.real_or(name, 1.0));
+  return value == 0.0 ? 1.0f : static_cast<float>(value);
+}
+
+Result<Settings> read_settings(Hyperparameters& hp, size_t layers, Network& network) {
+  Settings s;
+  s.layers = layers;
+  OXBOW_ASSIGN(s.feed_forward, hp.positive("feed_forward_length"));
+  OXBOW_ASSIGN(s.heads, hp.per_layer("attention.head_count", layers));
+  if (hp.has("attention.head_count_kv")) {
+    OXBOW_ASSIGN(s.kv_heads, hp.per_layer("attention.head_count_kv", layers));
+  } else {
+    s.kv_heads = s.heads;
+  }
+  OXBOW_ASSIGN(s.experts, hp.size_or("expert_count", 0));
+  OXBOW_ASSIGN(s.experts_used, hp.size_or("expert_used_count", 0));
+  OXBOW_ASSIGN(s.shared_feed_forward, hp.size_or("expert_shared_feed_forward_length", 0));
+  if (s.experts > 0 && (s.experts_used == 0 || s.experts_used > s.experts)) {
+    return fail(ErrorKind::kInvalidInput, "{} is {}, expected 1 to {} = {}", hp.key("expert_used_count"),
+                s.experts_used, hp.key("expert_count"), s.experts);
+  }
+  OXBOW_ASSIGN(network.embedding_scale, scale_or_one(hp, "embedding_scale"));
+  OXBOW_ASSIGN(network.residual_scale, scale_or_one(hp, "residual_scale"));
+  OXBOW_ASSIGN(network.logit_scale, scale_or_one(hp, "logit_scale"));
+  OXBOW_ASSIGN(s.attention_scale, hp.real_or("attention.scale", 0.0));
+  OXBOW_ASSIGN(s.rope, hp.flag_or("rope.scaling.finetuned", true));
+  return s;
+}
+
+Result<std::unique_ptr<Mixer>> build_mixer(Hyperparameters& hp, WeightLoader& weights, const Settings& s, size_t layer,
+                                           const Mamba2Config& mamba, Network& network) {
+  if (s.kv_heads[layer] == 0) return build_mamba2(weights, layer, mamba);
+  AttentionConfig attention;
+  attention.embedding = network.embedding;
+  attention.heads = s.heads[layer];
+  attention.kv_heads = s.kv_heads[layer];
+  attention.head_dim_k = attention.head_dim_v = attention.heads > 0 ? network.embedding / attention.heads : 0;
+  OXBOW_TRY(check_heads(hp, attention));
+  attention.scale = s.attention_scale != 0.0 ? static_cast<float>(s.attention_scale)
+                                             : 1.0f / std::sqrt(static_cast<float>(attention.head_dim_k));
+  if (s.rope) {
+    OXBOW_ASSIGN(const RopeConfig rope, read_rope(hp, attention.head_dim_k, kernels::RopeStyle::kNorm));
+    attention.rope = network.add_rope(rope);
+  }
+  return build_attention(weights, layer, attention, network);
+}
+
+Status build_feed_forward(WeightLoader& weights, const Settings& s, size_t index, size_t embedding, Layer& layer) {
+  if (s.experts == 0) {
+    OXBOW_ASSIGN(layer.feed_forwards.emplace_back(), build_swiglu(weights, index, embedding, s.feed_forward));
+    return {};
+  }
+  ExpertsWeights parts;
+  const auto name = [&](std::string_view part) { return layer_tensor(index, part); };
+  OXBOW_ASSIGN(parts.router, weights.matrix(name("ffn_gate_inp.weight"), embedding, s.experts));
+  OXBOW_ASSIGN(parts.gate, weights.experts(name("ffn_gate_exps.weight"), embedding, s.feed_forward, s.experts));
+  OXBOW_ASSIGN(parts.up, weights.experts(name("ffn_up_exps.weight"), embedding, s.feed_forward, s.experts));
+  OXBOW_ASSIGN(parts.down, weights.experts(name("ffn_down_exps.weight"), s.feed_forward, embedding, s.experts));
+  layer.feed_forwards.push_back(std::make_unique<Experts>(
+      ExpertsConfig{embedding, s.experts, s.experts_used, true}, std::move(parts)));
+  if (s.shared_feed_forward > 0) {
+    OXBOW_ASSIGN(layer.feed_forwards.emplace_back(),
+                 build_swiglu(weights, index, embedding, s.shared_feed_forward, "_shexp"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Network> build_granitehybrid(Hyperparameters& hp, WeightLoader& weights) {
+  Network network;
+  OXBOW_ASSIGN(const size_t layers, build_ends(hp, weights, network));
+  OXBOW_ASSIGN(const Settings settings, read_settings(hp, layers, network));
+  OXBOW_ASSIGN(const Mamba2Config mamba, read_mamba2(hp, network));
+  for (size_t i = 0; i < layers; ++i) {
+    Layer& layer = network.layers.emplace_back();
+    OXBOW_ASSIGN(layer.mixer_norm, weights.vector(layer_tensor(i, "attn_norm.weight"), {network.embedding}));
+    OXBOW_ASSIGN(layer.mixers.emplace_back(), build_mixer(hp, weights, settings, i, mamba, network));
+    OXBOW_ASSIGN(layer.feed_forward_norm, weights.vector(layer_tensor(i, "ffn_norm.weight"), {network.embedding}));
+    OXBOW_TRY(build_feed_forward(weights, settings, i, network.embedding, layer));
+  }
+  // Without rope these keys have no meaning, and files carry them all the same.
+  for (std::string_view key : {"rope.freq_base", "rope.dimension_count", "rope.scaling.type", "rope.scaling.factor"}) {
+    if (network.ropes.empty()) hp.ignore(key);
+  }
+  return network;
+}
+
+}  // namespace oxbow::model

@@ -1,0 +1,172 @@
+#include "model/feed_forwards/experts.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace oxbow::model {
+
+// An assignment is one (token, rank); assignments sorted by expert are "slots".
+struct Experts::Buffers {
+  float* probabilities;  // [rows, experts]
+  uint32_t* chosen;      // [rows, used], best first
+  float* weights;        // [rows, used]
+  uint32_t* first_slot;  // [experts + 1]
+  uint32_t* slot;        // [rows, used]: slot of an assignment
+  uint32_t* token;       // [rows * used]: token of a slot
+  float* gathered;       // [rows * used, embedding]
+  float* gate;           // [rows * used, width]
+  float* up;
+  float* outputs;        // [rows * used, embedding]
+  kernels::QuantizedRows router_rows;
+  kernels::QuantizedRows quantized;  // [rows * used, max(embedding, width)]
+};
+
+size_t Experts::weight_bytes() const {
+  return weights_.router.size_bytes() + weights_.gate.size_bytes() + weights_.up.size_bytes() +
+         weights_.down.size_bytes();
+}
+
+Experts::Buffers Experts::carve(Carver& carver, size_t rows) const {
+  const size_t slots = rows * config_.used;
+  Buffers buffers;
+  buffers.probabilities = carver.floats(rows * config_.experts);
+  buffers.chosen = carver.take<uint32_t>(slots);
+  buffers.weights = carver.floats(slots);
+  buffers.first_slot = carver.take<uint32_t>(config_.experts + 1);
+  buffers.slot = carver.take<uint32_t>(slots);
+  buffers.token = carver.take<uint32_t>(slots);
+  buffers.gathered = carver.floats(slots * config_.embedding);
+  buffers.gate = carver.floats(slots * weights_.gate.rows());
+  buffers.up = carver.floats(slots * weights_.up.rows());
+  buffers.outputs = carver.floats(slots * config_.embedding);
+  buffers.router_rows = carver.quantized(rows, config_.embedding);
+  buffers.quantized = carver.quantized(slots, std::max(config_.embedding, weights_.gate.rows()));
+  return buffers;
+}
+
+size_t Experts::scratch_bytes(size_t rows, int) const {
+  Carver carver;
+  carve(carver, rows);
+  return carver.used_bytes();
+}
+
+void Experts::run(const StepContext& context, const float* x, float* y) const {
+  const size_t rows = context.rows();
+  const size_t slots = rows * config_.used;
+  const size_t embedding = config_.embedding;
+  const size_t width = weights_.gate.rows();
+  Carver carver(context.scratch);
+  const Buffers buffers = carve(carver, rows);
+  const auto input = make_activations(context, x, embedding, rows, embedding,
+                                      weights_.router.takes_quantized_rows(), buffers.router_rows);
+  multiply(context, weights_.router, input, buffers.probabilities, config_.experts);
+  route(context, rows, buffers);
+  group(rows, buffers);
+  gather(context, rows, x, buffers);
+
+  const auto grouped = make_activations(context, buffers.gathered, embedding, slots, embedding,
+                                        weights_.gate.takes_quantized_rows() || weights_.up.takes_quantized_rows(),
+                                        buffers.quantized);
+  multiply_grouped(context, weights_.gate, grouped, buffers, buffers.gate);
+  multiply_grouped(context, weights_.up, grouped, buffers, buffers.up);
+  context.pool.run(slots, 4, [&](size_t begin, size_t end, int) {
+    context.kernels.silu_mul(buffers.gate + begin * width, buffers.up + begin * width, (end - begin) * width,
+                             buffers.gate + begin * width);
+  });
+  const auto hidden = make_activations(context, buffers.gate, width, slots, width,
+                                       weights_.down.takes_quantized_rows(), buffers.quantized);
+  multiply_grouped(context, weights_.down, hidden, buffers, buffers.outputs);
+  context.pool.run(rows, 4, [&](size_t begin, size_t end, int) {
+    for (size_t row = begin; row < end; ++row) {
+      float* sum = y + row * embedding;
+      std::memset(sum, 0, embedding * sizeof(float));
+      for (size_t rank = 0; rank < config_.used; ++rank) {
+        const size_t assignment = row * config_.used + rank;
+        context.kernels.add_scaled(buffers.outputs + buffers.slot[assignment] * embedding, buffers.weights[assignment],
+                                   embedding, sum);
+      }
+    }
+  });
+}
+
+void Experts::route(const StepContext& context, size_t rows, const Buffers& buffers) const {
+  context.pool.run(rows, 8, [&](size_t begin, size_t end, int) {
+    for (size_t row = begin; row < end; ++row) {
+      float* p = buffers.probabilities + row * config_.experts;
+      context.kernels.softmax(p, config_.experts);
+      uint32_t* chosen = buffers.chosen + row * config_.used;
+      float* weights = buffers.weights + row * config_.used;
+      float sum = 0.0f;
+      for (size_t rank = 0; rank < config_.used; ++rank) {
+        // Probabilities that are not numbers lose every comparison; the experts are then 0, 0, ...
+        size_t best = 0;
+        float best_value = -1.0f;
+        for (size_t e = 0; e < config_.experts; ++e) {
+          const bool taken = std::find(chosen, chosen + rank, e) != chosen + rank;
+          if (!taken && p[e] > best_value) {
+            best = e;
+            best_value = p[e];
+          }
+        }
+        chosen[rank] = static_cast<uint32_t>(best);
+        weights[rank] = p[best];
+        sum += p[best];
+      }
+      if (!config_.renormalize) continue;
+      sum = std::max(sum, 6.103515625e-5f);  // the smallest normal binary16, as the published models clamp it
+      for (size_t rank = 0; rank < config_.used; ++rank) weights[rank] /= sum;
+    }
+  });
+}
+
+// Counting sort of the assignments by expert.
+void Experts::group(size_t rows, const Buffers& buffers) const {
+  const size_t slots = rows * config_.used;
+  uint32_t* first = buffers.first_slot;
+  std::fill(first, first + config_.experts + 1, 0U);
+  for (size_t i = 0; i < slots; ++i) ++first[buffers.chosen[i] + 1];
+  for (size_t e = 0; e < config_.experts; ++e) first[e + 1] += first[e];
+  for (size_t i = 0; i < slots; ++i) {
+    const uint32_t slot = first[buffers.chosen[i]]++;
+    buffers.slot[i] = slot;
+    buffers.token[slot] = static_cast<uint32_t>(i / config_.used);
+  }
+  // first[e] is now the end of expert e, that is the start of e + 1.
+  for (size_t e = config_.experts; e > 0; --e) first[e] = first[e - 1];
+  first[0] = 0;
+}
+
+void Experts::gather(const StepContext& context, size_t rows, const float* x, const Buffers& buffers) const {
+  const size_t embedding = config_.embedding;
+  context.pool.run(rows * config_.used, 8, [&](size_t begin, size_t end, int) {
+    for (size_t slot = begin; slot < end; ++slot) {
+      std::memcpy(buffers.gathered + slot * embedding, x + buffers.token[slot] * embedding, embedding * sizeof(float));
+    }
+  });
+}
+
+void Experts::multiply_grouped(const StepContext& context, const Matrix& w, const kernels::Activations& x,
+                               const Buffers& buffers, float* y) const {
+  constexpr size_t kPanelsPerTask = 8;
+  const size_t tasks_per_expert = ceil_div(w.view().panel_count(), kPanelsPerTask);
+  context.pool.run(config_.experts * tasks_per_expert, 1, [&](size_t begin, size_t end, int) {
+    for (size_t task = begin; task < end; ++task) {
+      const size_t expert = task / tasks_per_expert;
+      const size_t first = buffers.first_slot[expert];
+      const size_t count = buffers.first_slot[expert + 1] - first;
+      if (count == 0) continue;
+      kernels::Activations rows = x;
+      rows.rows = count;
+      rows.values += first * x.stride;
+      rows.quantized.codes += first * x.quantized.code_stride;
+      rows.quantized.scales += first * x.quantized.block_stride;
+      rows.quantized.sums += 2 * first * x.quantized.block_stride;
+      const kernels::PanelMatrix matrix = w.view(expert);
+      const size_t panel = task % tasks_per_expert * kPanelsPerTask;
+      context.kernels.matmul(matrix, rows, panel, std::min(panel + kPanelsPerTask, matrix.panel_count()),
+                             y + first * w.rows(), w.rows());
+    }
+  });
+}
+
+}  // namespace oxbow::model

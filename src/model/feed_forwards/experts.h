@@ -1,0 +1,46 @@
+#pragma once
+// Mixture of experts (Shazeer et al. 2017) with SwiGLU experts: each token runs through its `used` best experts.
+
+#include "model/matrix.h"
+#include "model/mixer.h"
+
+namespace oxbow::model {
+
+struct ExpertsConfig {
+  size_t embedding = 0;
+  size_t experts = 0;
+  size_t used = 0;
+  bool renormalize = true;  // the chosen weights are divided by their sum
+};
+
+struct ExpertsWeights {
+  Matrix router;  // [embedding] -> experts
+  Matrix gate;    // `experts` matrices each
+  Matrix up;
+  Matrix down;
+};
+
+// Router: softmax over all experts, then the best, the lower index first among equals. Rows are grouped by expert, so
+// that each expert's weights are read once per step; outputs are added in ascending rank.
+class Experts final : public FeedForward {
+ public:
+  Experts(const ExpertsConfig& config, ExpertsWeights weights) : config_(config), weights_(std::move(weights)) {}
+  bool has_experts() const override { return true; }
+  size_t weight_bytes() const override;
+  size_t scratch_bytes(size_t rows, int threads) const override;
+  void run(const StepContext& context, const float* x, float* y) const override;
+
+ private:
+  struct Buffers;
+  Buffers carve(Carver& carver, size_t rows) const;
+  void route(const StepContext& context, size_t rows, const Buffers& buffers) const;
+  void group(size_t rows, const Buffers& buffers) const;
+  void gather(const StepContext& context, size_t rows, const float* x, const Buffers& buffers) const;
+  void multiply_grouped(const StepContext& context, const Matrix& w, const kernels::Activations& x,
+                        const Buffers& buffers, float* y) const;
+
+  ExpertsConfig config_;
+  ExpertsWeights weights_;
+};
+
+}  // namespace oxbow::model

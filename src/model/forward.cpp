@@ -1,0 +1,128 @@
+// The forward pass: embed; for each layer norm, mixers, residual, feed-forwards; head -> logits.
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "model/model.h"
+#include "quant/blocks.h"
+
+namespace oxbow::model {
+
+struct Model::Buffers {
+  float* x;       // [rows, embedding]
+  float* normed;  // [rows, embedding]
+  float* y;       // [rows, embedding]
+  std::vector<RopeTable> ropes;
+  kernels::QuantizedRows head;  // [outputs, embedding]
+};
+
+Model::Buffers Model::carve(Carver& carver, size_t rows, size_t outputs) const {
+  Buffers buffers;
+  buffers.x = carver.floats(rows * network_.embedding);
+  buffers.normed = carver.floats(std::max(rows, outputs) * network_.embedding);
+  buffers.y = carver.floats(rows * network_.embedding);
+  for (const Rope& rope : ropes_) {
+    const float* cos = carver.floats(rows * rope.pairs());
+    const float* sin = carver.floats(rows * rope.pairs());
+    buffers.ropes.push_back({cos, sin});
+  }
+  buffers.head = carver.quantized(outputs, network_.embedding);
+  return buffers;
+}
+
+size_t Model::scratch_bytes(size_t max_rows, size_t max_outputs, int threads) const {
+  Carver carver;
+  carve(carver, max_rows, max_outputs);
+  size_t part_bytes = 0;
+  for (const Layer& layer : network_.layers) {
+    for (const auto& mixer : layer.mixers) part_bytes = std::max(part_bytes, mixer->scratch_bytes(max_rows, threads));
+    for (const auto& feed_forward : layer.feed_forwards) {
+      part_bytes = std::max(part_bytes, feed_forward->scratch_bytes(max_rows, threads));
+    }
+  }
+  return carver.used_bytes() + part_bytes;
+}
+
+void Model::forward(const memory::StepViews& views, std::span<const TokenId> tokens,
+                    std::span<const size_t> output_rows, ThreadPool& pool, std::span<std::byte> scratch,
+                    float* logits) const {
+  const size_t rows = views.rows;
+  const size_t embedding = network_.embedding;
+  OXBOW_CHECK(tokens.size() == rows && scratch.size() >= scratch_bytes(rows, output_rows.size(), pool.size()));
+  Carver carver(scratch.data());
+  const Buffers buffers = carve(carver, rows, output_rows.size());
+  const StepContext context{kernels::kernels(), pool, views, buffers.ropes, carver.rest()};
+  for (size_t i = 0; i < ropes_.size(); ++i) {
+    ropes_[i].fill(views.spans, const_cast<float*>(buffers.ropes[i].cos), const_cast<float*>(buffers.ropes[i].sin));
+  }
+
+  embed(context, tokens, buffers.x);
+  size_t next_spec[2] = {0, 0};  // K/V specs, recurrent specs
+  for (const Layer& layer : network_.layers) {
+    if (!layer.mixers.empty()) {
+      norm(context, buffers.x, layer.mixer_norm, rows, buffers.normed);
+      for (const auto& mixer : layer.mixers) {
+        size_t& spec = next_spec[mixer->state_spec().recurrent() != nullptr];
+        mixer->run(context, spec++, buffers.normed, buffers.y);
+        add_residual(context, buffers.y, buffers.x);
+      }
+    }
+    if (!layer.feed_forwards.empty()) {
+      norm(context, buffers.x, layer.feed_forward_norm, rows, buffers.normed);
+      for (const auto& feed_forward : layer.feed_forwards) {
+        feed_forward->run(context, buffers.normed, buffers.y);
+        add_residual(context, buffers.y, buffers.x);
+      }
+    }
+  }
+
+  if (output_rows.empty()) return;
+  for (size_t i = 0; i < output_rows.size(); ++i) {
+    context.kernels.rms_norm(buffers.x + output_rows[i] * embedding, network_.output_norm.data(), embedding,
+                             network_.norm_epsilon, buffers.normed + i * embedding);
+  }
+  const auto head = make_activations(context, buffers.normed, embedding, output_rows.size(), embedding,
+                                     network_.output.takes_quantized_rows(), buffers.head);
+  multiply(context, network_.output, head, logits, network_.vocabulary);
+  if (network_.logit_scale != 1.0f) {
+    context.pool.run(output_rows.size(), 1, [&](size_t begin, size_t end, int) {
+      float* first = logits + begin * network_.vocabulary;
+      context.kernels.scale(first, 1.0f / network_.logit_scale, (end - begin) * network_.vocabulary, first);
+    });
+  }
+}
+
+void Model::embed(const StepContext& context, std::span<const TokenId> tokens, float* x) const {
+  const gguf::Tensor& table = *network_.token_embedding;
+  const size_t row_bytes = table.data.size() / network_.vocabulary;
+  context.pool.run(tokens.size(), 8, [&](size_t begin, size_t end, int) {
+    for (size_t row = begin; row < end; ++row) {
+      const auto token = static_cast<size_t>(tokens[row]);
+      OXBOW_CHECK(token < network_.vocabulary);
+      float* out = x + row * network_.embedding;
+      quant::decode(table.type, table.data.subspan(token * row_bytes, row_bytes), {out, network_.embedding});
+      if (network_.embedding_scale != 1.0f) {
+        context.kernels.scale(out, network_.embedding_scale, network_.embedding, out);
+      }
+    }
+  });
+}
+
+void Model::norm(const StepContext& context, const float* x, const std::vector<float>& weights, size_t rows,
+                 float* y) const {
+  const size_t n = network_.embedding;
+  context.pool.run(rows, 8, [&](size_t begin, size_t end, int) {
+    for (size_t row = begin; row < end; ++row) {
+      context.kernels.rms_norm(x + row * n, weights.data(), n, network_.norm_epsilon, y + row * n);
+    }
+  });
+}
+
+void Model::add_residual(const StepContext& context, const float* y, float* x) const {
+  const size_t n = network_.embedding;
+  context.pool.run(context.rows(), 8, [&](size_t begin, size_t end, int) {
+    context.kernels.add_scaled(y + begin * n, network_.residual_scale, (end - begin) * n, x + begin * n);
+  });
+}
+
+}  // namespace oxbow::model

@@ -1,0 +1,50 @@
+#pragma once
+// The settings of one architecture in a GGUF file. Every key is read by name, checked, and remembered, so that a
+// setting nobody asked for is refused instead of ignored.
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "gguf/file.h"
+
+namespace oxbow::model {
+
+// Keys are given without the architecture's prefix: "block_count" reads "granitehybrid.block_count". Errors name the
+// whole key. Numbers above 2^31 are refused.
+class Hyperparameters {
+ public:
+  Hyperparameters(const gguf::File& file, std::string architecture);
+
+  const std::string& architecture() const { return architecture_; }
+  std::string key(std::string_view name) const;
+  bool has(std::string_view name) const;
+
+  Result<size_t> positive(std::string_view name);                       // required, at least 1
+  Result<size_t> size(std::string_view name);                           // required
+  Result<size_t> size_or(std::string_view name, size_t fallback);
+  Result<double> real(std::string_view name);                           // required, finite
+  Result<double> real_or(std::string_view name, double fallback);
+  Result<bool> flag_or(std::string_view name, bool fallback);
+  Result<std::string> text_or(std::string_view name, std::string_view fallback);
+  // One value per layer: an array of exactly `layers` entries, or one number that stands for all.
+  Result<std::vector<size_t>> per_layer(std::string_view name, size_t layers);
+  Result<std::vector<size_t>> per_layer_or(std::string_view name, size_t layers, size_t fallback);
+
+  // Marks keys that say nothing about the computation.
+  void ignore(std::string_view name) { read_.insert(key(name)); }
+  // An error that names the first key of this architecture that was neither read nor ignored.
+  Status refuse_unread() const;
+
+ private:
+  Result<std::optional<size_t>> find_size(std::string_view name);
+
+  const gguf::File& file_;
+  std::string architecture_;
+  std::set<std::string, std::less<>> read_;
+};
+
+}  // namespace oxbow::model

@@ -1,0 +1,58 @@
+#pragma once
+// Tensors of a GGUF file by name, checked against the shape that the architecture expects.
+
+#include <cstddef>
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "base/thread_pool.h"
+#include "gguf/file.h"
+#include "model/matrix.h"
+
+namespace oxbow::model {
+
+struct LoadOptions {
+  // Multiply f32 activations with decoded weights instead of 8-bit products: exact up to f32 rounding, slow, and four
+  // bytes per weight. For tests against exact references.
+  bool decode_weights = false;
+  // Go on when the file has settings or tensors that the architecture does not know.
+  bool allow_unknown = false;
+  // Called between tensors with the bytes done and in all; returning false stops the load.
+  std::function<bool(size_t done, size_t total)> progress;
+};
+
+// Errors name the tensor, its shape and the expected one. Shapes are in GGUF order: [cols, rows, ...].
+class WeightLoader {
+ public:
+  WeightLoader(const gguf::File& file, ThreadPool& pool, const LoadOptions& options);
+
+  bool has(std::string_view name) const { return file_.find_tensor(name) != nullptr; }
+  // Entries of tokenizer.ggml.tokens, or the length of the embedding table in a file without a tokenizer.
+  Result<size_t> vocabulary_size() const;
+  // Checks presence and shape; trailing dimensions of 1 may be left out on either side.
+  Result<const gguf::Tensor*> tensor(const std::string& name, std::vector<uint64_t> shape);
+  Result<Matrix> matrix(const std::string& name, size_t cols, size_t rows);
+  Result<Matrix> experts(const std::string& name, size_t cols, size_t rows, size_t count);
+  // Small tensors as f32 values, F32, F16 or BF16 in the file.
+  Result<std::vector<float>> vector(const std::string& name, std::vector<uint64_t> shape);
+
+  // An error that names the first tensor that no one asked for.
+  Status refuse_unread() const;
+
+ private:
+  Result<Matrix> pack(const gguf::Tensor& tensor, size_t cols, size_t rows, size_t count);
+  Status advance(const gguf::Tensor& tensor);
+
+  const gguf::File& file_;
+  ThreadPool& pool_;
+  const LoadOptions& options_;
+  std::set<std::string, std::less<>> read_;
+  size_t done_bytes_ = 0;
+  size_t total_bytes_ = 0;
+};
+
+}  // namespace oxbow::model
