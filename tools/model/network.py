@@ -1,14 +1,16 @@
 """The network in PyTorch: Mamba-2 and attention layers, each followed by a SwiGLU feed-forward.
 
 Shapes: b = sequences, t = tokens, h = heads, p = channels of a head, s = state size, c = chunks, q = tokens of a chunk.
-The recurrence is computed in chunks (the "state space duality" form of the Mamba-2 paper, arXiv 2405.21060, section 6), all of
-it as batched matrix products. Parameter names are the tensor names of the GGUF file without the suffix `.weight`.
+In float32 the recurrence is computed in chunks (the "state space duality" form of the Mamba-2 paper, arXiv 2405.21060, section 6),
+all of it as batched matrix products. For training there is a second path: bfloat16 operands and the kernels of fused.py. Parameter names are the tensor names of the GGUF file without the suffix `.weight`.
 """
 import math
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+
+import fused
 
 CHUNK = 32          # tokens of one chunk of the recurrence; sequence lengths are padded to a multiple by the caller
 
@@ -31,10 +33,11 @@ class Norm(nn.Module):
     def __init__(self, n, eps):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(n))
-        self.eps = eps
+        self.eps, self.low = eps, False
 
     def forward(self, x):
-        x = x.float()
+        if self.low:
+            return fused.Norm.apply(x, self.weight, self.eps)
         return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + self.eps) * self.weight
 
 
@@ -46,7 +49,8 @@ class FeedForward(nn.Module):
         self.down = Linear(cfg.n_ff, cfg.n_embd, gain)
 
     def forward(self, x):
-        return self.down(F.silu(self.gate(x)) * self.up(x))
+        gate, up = self.gate(x), self.up(x)
+        return self.down(fused.SwiGlu.apply(gate, up) if self.gate.low else F.silu(gate) * up)
 
 
 def rope_table(cfg, n):
@@ -106,7 +110,7 @@ class Attention(nn.Module):
         return self.output(y)
 
 
-def scan(x, dt, a, B, C, low):
+def scan(x, dt, a, B, C):
     """S_t = exp(dt_t a) S_{t-1} + dt_t x_t B_t^T; y_t = S_t C_t, from the zero state.
 
     x [b, t, h, p], dt [b, t, h], a [h] (negative), B and C [b, t, s]; returns y [b, t, h, p].
@@ -114,7 +118,6 @@ def scan(x, dt, a, B, C, low):
     b, t, h, p = x.shape
     s, q = B.shape[-1], CHUNK
     c = t // q
-    cast = (lambda v: v.bfloat16()) if low else (lambda v: v)
     x = x.view(b, c, q, h, p).transpose(2, 3)                                   # [b c h q p]
     B, C = B.view(b, c, q, s), C.view(b, c, q, s)
     dt = dt.view(b, c, q, h).transpose(2, 3)                                    # [b c h q]
@@ -122,21 +125,20 @@ def scan(x, dt, a, B, C, low):
     # Inside a chunk: token i reads token j <= i with weight exp(total_i - total_j) dt_j (C_i . B_j).
     later = torch.ones(q, q, dtype=torch.bool).triu(1)
     decay = (total[..., :, None] - total[..., None, :]).masked_fill(later, -math.inf).exp()
-    weight = decay * (cast(C) @ cast(B).transpose(-1, -2)).unsqueeze(2).float() * dt[..., None, :]
-    y = cast(weight) @ x
+    weight = decay * (C @ B.transpose(-1, -2)).unsqueeze(2) * dt[..., None, :]
+    y = weight @ x
     if c == 1:
         return y.transpose(2, 3).reshape(b, t, h, p)
     # What a chunk leaves behind, then the state that each chunk starts from.
     keep = (total[..., -1:] - total).exp() * dt                                 # [b c h q]
-    left = (x * cast(keep)[..., None]).transpose(-1, -2) @ cast(B).unsqueeze(2)  # [b c h p s]
-    left = left.float()
+    left = (x * keep[..., None]).transpose(-1, -2) @ B.unsqueeze(2)            # [b c h p s]
     chunk_decay = total[..., -1].exp()[..., None, None]
     state, states = torch.zeros_like(left[:, 0]), []
     for i in range(c):
         states.append(state)
         state = state * chunk_decay[:, i] + left[:, i]
     start = torch.stack(states, 1)
-    y = y + (cast(C).unsqueeze(2) @ cast(start).transpose(-1, -2)) * cast(total.exp())[..., None]
+    y = y + (C.unsqueeze(2) @ start.transpose(-1, -2)) * total.exp()[..., None]
     return y.transpose(2, 3).reshape(b, t, h, p)
 
 
@@ -156,20 +158,18 @@ class Mamba2(nn.Module):
         self.ssm_out = Linear(cfg.d_inner, cfg.n_embd, gain)
 
     def forward(self, x, cos, sin, mask):
+        zxbcdt, a, d, cfg = self.ssm_in(x), -self.a_log.exp(), self.d, self.cfg
+        if self.ssm_in.low:
+            y = fused.Mamba.apply(zxbcdt, self.conv.t(), self.conv_bias, self.dt_bias, a, d, self.norm.weight, cfg.eps)
+            return self.ssm_out(y)
         b, t, _ = x.shape
-        cfg = self.cfg
-        z, xbc, dt = self.ssm_in(x).split([cfg.d_inner, cfg.d_conv_channels, cfg.n_ssm_head], -1)
-        kernel = self.conv.to(xbc.dtype)
+        z, xbc, dt = zxbcdt.split([cfg.d_inner, cfg.d_conv_channels, cfg.n_ssm_head], -1)
         past = F.pad(xbc, (0, 0, cfg.d_conv - 1, 0))
-        mixed = self.conv_bias.to(xbc.dtype)
-        for i in range(cfg.d_conv):
-            mixed = mixed + past[:, i:i + t] * kernel[:, i]
+        mixed = self.conv_bias + sum(past[:, i:i + t] * self.conv[:, i] for i in range(cfg.d_conv))
         u, B, C = F.silu(mixed).split([cfg.d_inner, cfg.d_state, cfg.d_state], -1)
         u = u.reshape(b, t, cfg.n_ssm_head, -1)
-        dt = F.softplus(dt.float() + self.dt_bias)
-        y = scan(u, dt, -self.a_log.exp(), B, C, self.ssm_in.low) + u * self.d.to(u.dtype)[:, None]
-        y = y.reshape(b, t, -1).float() * F.silu(z.float())
-        return self.ssm_out(self.norm(y))
+        y = scan(u, F.softplus(dt + self.dt_bias), a, B, C) + u * d[:, None]
+        return self.ssm_out(self.norm(y.reshape(b, t, -1) * F.silu(z)))
 
 
 class Layer(nn.Module):
@@ -199,7 +199,7 @@ class Network(nn.Module):
         """Bfloat16 operands in matrix products (training) or float32 throughout (evaluation)."""
         self.low = low
         for module in self.modules():
-            if isinstance(module, Linear):
+            if isinstance(module, (Linear, Norm)):
                 module.low = low
 
     def hidden(self, tokens):
@@ -216,7 +216,7 @@ class Network(nn.Module):
 
     def logits(self, hidden):
         if self.low:
-            return F.linear(hidden.bfloat16(), self.embd.bfloat16()).float()
+            return F.linear(hidden.bfloat16(), self.embd.bfloat16())
         return F.linear(hidden, self.embd)
 
     def forward(self, tokens):

@@ -2,7 +2,7 @@
 
     train.py --work FOLDER [--tokens 30e6] [--threads 2]
 
-FOLDER holds what corpus.py wrote. Every few minutes the state goes to FOLDER/checkpoint.pt (written beside it, then renamed) and a
+FOLDER holds what corpus.py wrote. Every few minutes and at SIGTERM the state goes to FOLDER/checkpoint.pt (written beside it, then renamed) and a
 line with the losses and the share of exactly right answers to FOLDER/train.log. The rate of learning stays constant and falls
 over the last part, so --tokens may be changed when resuming. A moving average of the weights is kept for export.
 
@@ -13,14 +13,15 @@ import argparse
 import os
 import pathlib
 import random
+import signal
 import threading
 import time
 
 import torch
-import torch.nn.functional as F
 
 import batches
 import dialogues
+import fused
 import optimiser
 from config import Config
 from network import Network
@@ -38,7 +39,7 @@ def rate(tokens, total):
 def loss_of(network, ids, wanted):
     hidden = network.hidden(ids[:, :-1]).reshape(-1, network.cfg.n_embd)
     keep = wanted[:, 1:].reshape(-1).nonzero()[:, 0]
-    return F.cross_entropy(network.logits(hidden[keep]), ids[:, 1:].reshape(-1)[keep])
+    return fused.Entropy.apply(network.logits(hidden[keep]), ids[:, 1:].reshape(-1)[keep])
 
 
 @torch.no_grad()
@@ -68,7 +69,7 @@ class Run:
         if self.path.exists():
             self.load()
         self.source = batches.Batches(args.work, self.step + 1, args.batch)
-        self.lock, self.failed = threading.Lock(), False
+        self.lock, self.stopping = threading.Lock(), False
         self.losses, self.reported, self.saved = [], time.time(), time.time()
 
     def load(self):
@@ -86,11 +87,11 @@ class Run:
         self.saved = time.time()
 
     def work(self, made):
-        """One worker: step after step until all tokens are used or another worker failed."""
+        """One worker: step after step until all tokens are used, or a signal or the failure of another worker ends the run."""
         torch.set_flush_denormal(True)
         network = Network(self.network.cfg)
         network.set_low(True)
-        while self.tokens < self.args.tokens and not self.failed:
+        while self.tokens < self.args.tokens and not self.stopping:
             try:
                 ids, wanted = next(made)
                 with self.lock:
@@ -102,7 +103,7 @@ class Run:
                 with self.lock:
                     self.apply([p.grad for p in network.parameters()], float(loss), ids.numel())
             except BaseException:
-                self.failed = True
+                self.stopping = True
                 raise
 
     def apply(self, gradients, loss, n_tokens):
@@ -149,6 +150,7 @@ def main():
     run = Run(args)
     made = batches.Ahead(lambda: run.source.batch(run.tokens))
     workers = [threading.Thread(target=run.work, args=(made,)) for _ in range(args.workers)]
+    signal.signal(signal.SIGTERM, lambda *_: setattr(run, "stopping", True))
     for worker in workers:
         worker.start()
     for worker in workers:
