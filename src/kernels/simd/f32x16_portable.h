@@ -66,12 +66,14 @@ OXBOW_INLINE F32x16 mul(F32x16 a, F32x16 b) {
 OXBOW_INLINE F32x16 div(F32x16 a, F32x16 b) {
   return quarters<F32x16>([&](int i) { return a.q[i] / b.q[i]; });
 }
-OXBOW_INLINE F32x16 fma(F32x16 a, F32x16 b, F32x16 c) {
-  return quarters<F32x16>([&](int i) {
-    Float4 r;
-    for (int k = 0; k < 4; ++k) r[k] = exact_fma(a.q[i][k], b.q[i][k], c.q[i][k]);
-    return r;
-  });
+// Out of line: inlined at every use, it would be most of this unit's code and minutes of its compilation.
+[[gnu::noinline, maybe_unused]] inline F32x16 fma(F32x16 a, F32x16 b, F32x16 c) {
+  float x[16], y[16], z[16];
+  store(x, a);
+  store(y, b);
+  store(z, c);
+  for (int i = 0; i < 16; ++i) z[i] = exact_fma(x[i], y[i], z[i]);
+  return load(z);
 }
 OXBOW_INLINE F32x16 sqrt(F32x16 a) {
   return quarters<F32x16>([&](int i) {
