@@ -1,23 +1,20 @@
-# Instruction-set units: src/kernels/isa/NAME.cpp includes every kernel body and is compiled with its own flags.
+# Instruction-set units: src/kernels/isa/NAME*.cpp include the kernel bodies and are compiled with their own flags.
 # Nothing else gets those flags, and these units include no header with shared inline functions.
 set(isa_portable_flags "")
 set(isa_avx2_flags -mavx2 -mfma -mf16c)
 set(isa_avx512_flags -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 warns about the deliberately undefined operands inside its own AVX-512 intrinsics.
-  list(APPEND isa_avx512_flags -Wno-maybe-uninitialized)
+  list(APPEND isa_avx512_flags -Wno-maybe-uninitialized -Wno-uninitialized)
 endif()
 set(isa_units portable)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND isa_units avx2 avx512)
 endif()
 foreach(isa ${isa_units})
-  set(source ${CMAKE_SOURCE_DIR}/src/kernels/isa/${isa}.cpp)
-  if(EXISTS ${source})
-    target_sources(oxbow_kernels PRIVATE ${source})
-    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${isa_${isa}_flags};-O3"
-      OBJECT_DEPENDS "")
-    string(TOUPPER ${isa} upper)
-    target_compile_definitions(oxbow_kernels PRIVATE OXBOW_HAS_${upper})
-  endif()
+  set(sources ${CMAKE_SOURCE_DIR}/src/kernels/isa/${isa}.cpp ${CMAKE_SOURCE_DIR}/src/kernels/isa/${isa}_products.cpp)
+  target_sources(oxbow_kernels PRIVATE ${sources})
+  set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "${isa_${isa}_flags};-O3")
+  string(TOUPPER ${isa} upper)
+  target_compile_definitions(oxbow_kernels PRIVATE OXBOW_HAS_${upper})
 endforeach()

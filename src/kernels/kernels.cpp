@@ -6,6 +6,7 @@
 
 #include "base/cpu.h"
 #include "base/log.h"
+#include "kernels/body/attend_scratch.h"
 #include "kernels/isa/tables.h"
 
 namespace oxbow::kernels {
@@ -51,6 +52,10 @@ const KernelTable* choose() {
 std::atomic<const KernelTable*> chosen{nullptr};
 
 }  // namespace
+
+size_t attend_scratch_floats(size_t head_dim_k, size_t head_dim_v, size_t query_heads) {
+  return portable::attend_scratch(head_dim_k, head_dim_v, kAttendTokens * query_heads).floats;
+}
 
 std::span<const KernelTable* const> available_kernels() {
   static const Available available = detect();

@@ -16,6 +16,17 @@ OXBOW_INLINE void store_up_to(float* p, F32x16 v, size_t count) {
   }
 }
 
+OXBOW_INLINE F32x16 load_f16_up_to(const uint16_t* p, size_t count) {
+  return count >= kLanes ? load_f16(p) : load_f16_partial(p, count);
+}
+OXBOW_INLINE void store_f16_up_to(uint16_t* p, F32x16 v, size_t count) {
+  if (count >= kLanes) {
+    store_f16(p, v);
+  } else {
+    store_f16_partial(p, v, count);
+  }
+}
+
 // Calls visit(i, count) for each vector of a row: lanes [i, i + count).
 template <class Visit>
 OXBOW_INLINE void for_each_vector(size_t n, Visit visit) {

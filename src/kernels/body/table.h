@@ -4,31 +4,26 @@
 #include "kernels/isa/tables.h"
 #include "kernels/simd/f32x16.h"
 
-#if __has_include("kernels/body/quantize.h")
-#include "kernels/body/quantize.h"
-#define OXBOW_QUANTIZE_ROWS quantize_rows
-#else
-#define OXBOW_QUANTIZE_ROWS nullptr
-#endif
-#if __has_include("kernels/body/matmul.h")
-#include "kernels/body/matmul.h"
-#define OXBOW_MATMUL matmul
-#else
-#define OXBOW_MATMUL nullptr
-#endif
 #include "kernels/body/attend.h"
 #include "kernels/body/conv.h"
 #include "kernels/body/elementwise.h"
+#include "kernels/body/kv_store.h"
 #include "kernels/body/mamba2_scan.h"
 #include "kernels/body/norm.h"
 #include "kernels/body/rope.h"
+
+#if __has_include("kernels/body/matmul.h")
+#define OXBOW_ENTRY(name) name
+#else
+#define OXBOW_ENTRY(name) nullptr
+#endif
 
 namespace oxbow::kernels::OXBOW_ISA {
 
 constinit const KernelTable kTable = {
     .name = OXBOW_ISA_NAME,
-    .quantize_rows = OXBOW_QUANTIZE_ROWS,
-    .matmul = OXBOW_MATMUL,
+    .quantize_rows = OXBOW_ENTRY(quantize_rows_entry),
+    .matmul = OXBOW_ENTRY(matmul_entry),
     .rms_norm = rms_norm,
     .add_scaled = add_scaled,
     .scale = scale,
