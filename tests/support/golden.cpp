@@ -92,8 +92,9 @@ std::vector<std::string> golden_models() {
 
 Golden::Golden(const std::string& name) : name_(name) {
   auto contents = std::make_shared<Contents>();
-  contents->json = Json::parse(read_file(golden_path(name + ".json")));
-  contents->npz = read_file(golden_path(name + ".npz"));
+  const std::string base = name.find('/') == std::string::npos ? golden_path(name) : name;
+  contents->json = Json::parse(read_file(base + ".json"));
+  if (std::filesystem::exists(base + ".npz")) contents->npz = read_file(base + ".npz");
   contents_ = std::move(contents);
 }
 

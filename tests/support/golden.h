@@ -21,7 +21,7 @@ std::vector<std::string> golden_models();
 // that asked fails with that message.
 class Golden {
  public:
-  // name is "llama-tiny" or the like; "quant-blocks" for the block vectors.
+  // name is "llama-tiny" or the like, or a path without the ending; "quant-blocks" for the block vectors.
   explicit Golden(const std::string& name);
 
   const std::string& name() const { return name_; }

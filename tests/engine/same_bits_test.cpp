@@ -1,0 +1,260 @@
+// The first guarantee: the logits of a token depend on the model and the tokens before it, and on nothing else.
+// Random operations run over a few sequences; whatever they did, each token's logits must have the bits of one plain
+// pass over the same tokens.
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "engine/harness.h"
+
+namespace oxbow::testing {
+namespace {
+
+struct Op {
+  enum Kind : uint8_t { kAppend, kBatch, kFork, kTruncate, kDrop, kAbandon, kReject, kCreate, kKinds };
+  Kind kind;
+  uint8_t which;   // sequence
+  uint16_t amount;
+};
+
+std::ostream& operator<<(std::ostream& out, const Op& op) {
+  constexpr const char* kNames[] = {"append", "batch", "fork", "truncate", "drop", "abandon", "reject", "create"};
+  return out << kNames[op.kind] << '(' << int{op.which} << ", " << op.amount << ')';
+}
+
+}  // namespace
+}  // namespace oxbow::testing
+
+namespace rc {
+template <>
+struct Arbitrary<oxbow::testing::Op> {
+  static Gen<oxbow::testing::Op> arbitrary() {
+    using oxbow::testing::Op;
+    return gen::build<Op>(gen::set(&Op::kind, gen::map(gen::inRange<int>(0, Op::kKinds),
+                                                       [](int kind) { return static_cast<Op::Kind>(kind); })),
+                          gen::set(&Op::which), gen::set(&Op::amount));
+  }
+};
+}  // namespace rc
+
+namespace oxbow::testing {
+namespace {
+
+// The logits of a token sequence in one plain pass, remembered for its prefixes.
+class Oracle {
+ public:
+  explicit Oracle(std::shared_ptr<const model::Model> model) : model_(std::move(model)) {}
+
+  void expect(std::span<const TokenId> tokens, const std::vector<Row>& rows) {
+    // Rewind bytes of a gigabyte: the log keeps every row, and no base is ever laid.
+    Runner plain(model_, 1, kFloatKv, size_t{1} << 28);
+    const std::vector<Row> reference = plain.run(tokens);
+    RC_ASSERT(rows.size() == tokens.size());
+    for (size_t i = 0; i < rows.size(); ++i) RC_ASSERT(same_bits(rows[i], reference[i]));
+  }
+
+ private:
+  std::shared_ptr<const model::Model> model_;
+};
+
+// Sequences under random operations, each with the tokens it should hold and the logits seen for them.
+class Players {
+ public:
+  Players(std::shared_ptr<const model::Model> model, int threads) : runner_(model, threads), oracle_(model) { create(); }
+
+  void play(const Op& op) {
+    if (players_.empty() || op.kind == Op::kCreate) return create();
+    Player& player = players_[op.which % players_.size()];
+    switch (op.kind) {
+      case Op::kAppend:
+        return step({&player}, {chunk(op.amount)});
+      case Op::kBatch:
+        return batch(op.amount);
+      case Op::kFork:
+        return fork(player, op.amount % (player.tokens.size() + 1));
+      case Op::kTruncate:
+        return truncate(player, op.amount % (player.tokens.size() + 1));
+      case Op::kDrop:
+        RC_ASSERT(runner_.memory().drop(player.id).has_value());
+        oracle_.expect(player.tokens, player.rows);
+        players_.erase(players_.begin() + op.which % static_cast<ptrdiff_t>(players_.size()));
+        return;
+      case Op::kAbandon:
+        return step({&player}, {chunk(op.amount)}, {}, true);
+      case Op::kReject:
+        return reject(player, op.amount);
+      default:
+        return;
+    }
+  }
+
+  void check() {
+    for (Player& player : players_) {
+      // One more token proves that the state, not only the rows seen so far, is right.
+      step({&player}, {1});
+      const auto held = runner_.memory().tokens(player.id);
+      RC_ASSERT(std::vector<TokenId>(held->begin(), held->end()) == player.tokens);
+      oracle_.expect(player.tokens, player.rows);
+      RC_ASSERT(runner_.memory().drop(player.id).has_value());
+    }
+    players_.clear();
+    RC_ASSERT(runner_.memory().pool().used_bytes() == 0U);
+  }
+
+ private:
+  static constexpr size_t kMostTokens = 150;
+  static constexpr size_t kMostPlayers = 4;
+
+  struct Player {
+    SequenceId id;
+    std::vector<TokenId> tokens;
+    std::vector<Row> rows;
+  };
+
+  // Mostly short chunks, sometimes longer than the reach of 32 rows.
+  static size_t chunk(uint16_t amount) { return amount % 8 == 0 ? amount / 8 % 70 + 1 : amount / 8 % 6 + 1; }
+
+  void create() {
+    if (players_.size() < kMostPlayers) players_.push_back({runner_.memory().create(), {}, {}});
+  }
+
+  // Appends counts[i] new tokens to each player in one step; accepted[i] of them stay.
+  void step(std::vector<Player*> players, std::vector<size_t> counts, std::vector<size_t> accepted = {},
+            bool abandon = false) {
+    std::vector<std::vector<TokenId>> tokens;
+    std::vector<BatchEntry> entries;
+    for (size_t i = 0; i < players.size(); ++i) {
+      const size_t room = kMostTokens - std::min(kMostTokens, players[i]->tokens.size());
+      const size_t count = std::max<size_t>(1, std::min(counts[i], room));
+      tokens.push_back(some_tokens(count, runner_.model().vocabulary(), ++seed_));
+      if (!accepted.empty()) accepted[i] = std::min(accepted[i], count);
+    }
+    for (size_t i = 0; i < players.size(); ++i) {
+      entries.push_back({players[i]->id, tokens[i], accepted.empty() ? 0 : tokens[i].size() - accepted[i]});
+    }
+    const std::vector<Row> rows = runner_.step(entries, accepted, abandon);
+    if (abandon) return;
+    size_t first = 0;
+    for (size_t i = 0; i < players.size(); ++i) {
+      const size_t kept = accepted.empty() ? tokens[i].size() : accepted[i];
+      players[i]->tokens.insert(players[i]->tokens.end(), tokens[i].begin(),
+                                tokens[i].begin() + static_cast<ptrdiff_t>(kept));
+      players[i]->rows.insert(players[i]->rows.end(), rows.begin() + static_cast<ptrdiff_t>(first),
+                              rows.begin() + static_cast<ptrdiff_t>(first + kept));
+      first += tokens[i].size();
+    }
+  }
+
+  void batch(uint16_t amount) {
+    std::vector<Player*> all;
+    std::vector<size_t> counts;
+    for (Player& player : players_) {
+      all.push_back(&player);
+      counts.push_back(chunk(static_cast<uint16_t>(amount * 31 + counts.size() * 977)));
+    }
+    step(all, counts);
+  }
+
+  void reject(Player& player, uint16_t amount) {
+    const size_t count = chunk(amount);
+    step({&player}, {count}, {count - (amount >> 4) % (count + 1)});
+  }
+
+  // Brings a player that memory cut to `held` tokens back to `position`: the same tokens, evaluated again.
+  void recompute(Player& player, size_t held, size_t position) {
+    RC_ASSERT(held <= position);
+    player.tokens.resize(position);
+    player.rows.resize(position);
+    if (held == position) return;
+    const std::vector<Row> again =
+        runner_.append(player.id, std::span(player.tokens).subspan(held, position - held));
+    for (size_t i = held; i < position; ++i) RC_ASSERT(same_bits(again[i - held], player.rows[i]));
+  }
+
+  void truncate(Player& player, size_t position) {
+    const size_t reach = *runner_.memory().reach(player.id);
+    const auto held = runner_.memory().truncate(player.id, position);
+    RC_ASSERT(held.has_value());
+    if (position >= reach) RC_ASSERT(*held == position);
+    recompute(player, *held, position);
+  }
+
+  void fork(const Player& parent, size_t position) {
+    if (players_.size() >= kMostPlayers) return;
+    const size_t used = runner_.memory().pool().used_bytes();
+    const auto id = runner_.memory().fork(parent.id, position);
+    RC_ASSERT(id.has_value());
+    RC_ASSERT(runner_.memory().pool().used_bytes() == used);
+    Player child{*id, parent.tokens, parent.rows};
+    recompute(child, *runner_.memory().length(*id), position);
+    players_.push_back(std::move(child));
+  }
+
+  Runner runner_;
+  Oracle oracle_;
+  std::vector<Player> players_;
+  uint64_t seed_ = 0;
+};
+
+// OXBOW_CASES: random cases per model (default 12).
+rc::detail::TestParams parameters() {
+  rc::detail::TestParams params = rc::detail::configuration().testParams;
+  const char* cases = std::getenv("OXBOW_CASES");
+  params.maxSuccess = cases != nullptr ? std::atoi(cases) : 12;
+  params.maxSize = 60;
+  return params;
+}
+
+class SameBits : public ::testing::TestWithParam<std::string> {
+ protected:
+  std::shared_ptr<const model::Model> load() const {
+    return load_model(source_path("tests/golden/" + GetParam() + ".gguf"));
+  }
+};
+
+TEST_P(SameBits, WhateverTheOperations) {
+  const auto model = load();
+  const auto result = rc::detail::checkTestable(
+      [&] {
+        const auto threads = *rc::gen::inRange(1, 3);
+        const auto ops = *rc::gen::container<std::vector<Op>>(rc::gen::arbitrary<Op>());
+        Players players(model, threads);
+        for (const Op& op : ops) players.play(op);
+        players.check();
+      },
+      rc::detail::TestMetadata{"same bits", GetParam()}, parameters());
+  std::ostringstream report;
+  rc::detail::printResultMessage(result, report);
+  rc::detail::SuccessResult success;
+  EXPECT_TRUE(result.match(success)) << report.str();
+}
+
+TEST_P(SameBits, ForEveryChunkLengthThreadCountAndInstructionSet) {
+  const auto model = load();
+  const std::vector<TokenId> tokens = some_tokens(100, model->vocabulary(), 7);
+  const std::vector<Row> reference = Runner(model, 1).run(tokens);
+  const std::string_view best = kernels::kernels().name;
+  for (const kernels::KernelTable* table : kernels::available_kernels()) {
+    ASSERT_TRUE(kernels::use_kernels(table->name));
+    for (int threads : {1, 2, 3}) {
+      for (size_t chunk : {1, 7, 64, 100}) {
+        if (table->name == "portable" && (chunk != 7 || threads != 1)) continue;  // one slow pass says enough
+        const std::vector<Row> rows = Runner(model, threads).run(tokens, chunk);
+        for (size_t i = 0; i < rows.size(); ++i) {
+          ASSERT_TRUE(same_bits(rows[i], reference[i]))
+              << table->name << ", " << threads << " threads, chunks of " << chunk << ", token " << i;
+        }
+      }
+    }
+  }
+  kernels::use_kernels(best);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, SameBits, ::testing::ValuesIn(repository_goldens()),
+                         [](const auto& model) { return test_name(model.param); });
+
+}  // namespace
+}  // namespace oxbow::testing
