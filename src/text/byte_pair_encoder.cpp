@@ -176,7 +176,10 @@ void BytePairEncoder::encode_long(std::string_view piece, Scratch& scratch, std:
   // A list linked by positions: symbol i begins at byte i and ends where the next one begins. A symbol that
   // was joined to its left neighbour is kNone.
   const auto size = static_cast<uint32_t>(piece.size());
-  auto& [symbols, next, previous, queue, characters] = scratch;
+  std::vector<uint32_t>& symbols = scratch.symbols;
+  std::vector<uint32_t>& next = scratch.next;
+  std::vector<uint32_t>& previous = scratch.previous;
+  std::vector<uint64_t>& queue = scratch.queue;
   symbols.resize(size);
   next.resize(size);
   previous.resize(size);

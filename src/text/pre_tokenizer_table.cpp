@@ -46,8 +46,8 @@ constexpr std::array kMiniCpm5{
     Pattern(OXBOW_CONTRACTIONS R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*)" OXBOW_SPACES)};
 
 // o200k and its relatives: words end where lower case turns into upper case. The publishers' classes also
-// take combining marks as letters and know the case of all scripts; llama.cpp, whose ids the test vectors
-// hold, does neither, and the GGUF files in use were checked against it.
+// take combining marks as letters and know the case of all scripts; llama.cpp does neither, and its ids are
+// the ones that GGUF files are compared with (docs/formats/tokenizers.md).
 #define OXBOW_UPPER R"([^\P{L}a-z])"
 #define OXBOW_LOWER R"([^\P{L}A-Z])"
 constexpr std::array kGpt4o{Pattern(R"([^\r\n\p{L}\p{N}]?)" OXBOW_UPPER "*" OXBOW_LOWER "+" OXBOW_CONTRACTIONS

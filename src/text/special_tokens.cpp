@@ -43,9 +43,8 @@ std::optional<SpecialTokens::Found> SpecialTokens::longest_at(std::string_view t
     if (begin + depth == text.size()) break;
     const auto wanted = static_cast<uint8_t>(text[begin + depth]);
     const auto byte_at = [depth](const Entry& entry) { return static_cast<uint8_t>(entry.text[depth]); };
-    const auto range = std::ranges::equal_range(first, last, wanted, {}, byte_at);
-    first = range.begin();
-    last = range.end();
+    first = std::partition_point(first, last, [&](const Entry& entry) { return byte_at(entry) < wanted; });
+    last = std::partition_point(first, last, [&](const Entry& entry) { return byte_at(entry) == wanted; });
   }
   return longest;
 }

@@ -268,8 +268,8 @@ void Vocabulary::collect_end_of_generation(std::optional<TokenId> eom) {
     if (!eot_ && (text == "<|im_end|>" || text == "<|eot_id|>" || text == "<end_of_turn>")) eot_ = id;
   }
   std::ranges::sort(end_of_generation_);
-  const auto repeats = std::ranges::unique(end_of_generation_);
-  end_of_generation_.erase(repeats.begin(), repeats.end());
+  end_of_generation_.erase(std::unique(end_of_generation_.begin(), end_of_generation_.end()),
+                           end_of_generation_.end());
 }
 
 std::string_view Vocabulary::symbol_text(uint32_t symbol) const {
