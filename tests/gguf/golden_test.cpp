@@ -1,4 +1,4 @@
-// Real files: the golden models and the vocabularies of well-known tokenizers.
+// Files that others made: the golden models, the vocabularies of well-known tokenizers, the fuzzer's seeds.
 
 #include <gtest/gtest.h>
 
@@ -52,6 +52,17 @@ TEST(GoldenFiles, AreRewrittenByteForByte) {
     ASSERT_EQ(rewritten->size(), original->bytes().size()) << name;
     EXPECT_EQ(std::memcmp(rewritten->data(), original->bytes().data(), rewritten->size()), 0) << name;
   }
+}
+
+TEST(FuzzSeeds, AreSoundFiles) {
+  size_t count = 0;
+  for (const auto& item :
+       std::filesystem::directory_iterator(oxbow::testing::source_path("fuzz/corpus/gguf"))) {
+    ++count;
+    const auto file = File::open(item.path().string());
+    EXPECT_TRUE(file) << file.error().message;
+  }
+  EXPECT_GT(count, 0U);
 }
 
 TEST(Vocabularies, AreReadAndRewritten) {
