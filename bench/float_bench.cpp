@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/aligned_buffer.h"
 #include "base/cpu.h"
 #include "kernels/kernels.h"
 
@@ -82,7 +83,7 @@ void attend(benchmark::State& state, const KernelTable& table, const AttendCase&
   const size_t block_bytes = c.head_dim * kKeyBlock * (c.type == KvType::kF32 ? 4 : 2);
   const size_t blocks = (c.positions + kKeyBlock - 1) / kKeyBlock;
   const size_t page_bytes = 2 * block_bytes * c.kv_heads;
-  std::vector<std::byte> storage(blocks * page_bytes);
+  AlignedBuffer storage(blocks * page_bytes);
   std::vector<const std::byte*> pages;
   for (size_t i = 0; i < blocks; ++i) pages.push_back(storage.data() + i * page_bytes);
   const std::vector<float> row = ramp(c.head_dim, -1, 1);

@@ -27,11 +27,16 @@ struct TileRows {
   size_t last_end;  // largest end
 };
 
+// Beyond this many tiles, stored f16 is widened once per block instead of by each tile as it loads.
+inline constexpr size_t kFewTiles = 3;
+
 struct AttendWork {
   const AttendArgs& args;
   AttendScratch at;
   float* scratch;
   size_t rows;
+  size_t tile_rows;
+  bool few_tiles;
 };
 
 OXBOW_INLINE size_t min_of(size_t a, size_t b) {
@@ -58,7 +63,7 @@ OXBOW_INLINE KeyRange visible_keys(const AttendArgs& args, size_t row, size_t bl
 inline TileRows rows_of_tile(const AttendWork& work, size_t first_row, size_t block) {
   TileRows tile{};
   tile.common = {0, kKeyBlock};
-  const size_t end_row = min_of(first_row + kTileRows, work.rows);
+  const size_t end_row = min_of(first_row + work.tile_rows, work.rows);
   for (size_t row = first_row; row < end_row; ++row) {
     const KeyRange range = visible_keys(work.args, row, block);
     if (range.begin >= range.end) continue;
@@ -122,11 +127,15 @@ inline void update_softmax(const AttendWork& work, const TileRows& tile) {
   }
 }
 
+// Where a row's queries start: [tile, head_dim, 6].
+OXBOW_INLINE size_t query_offset(const AttendWork& work, size_t row) {
+  return row / work.tile_rows * kTileRows * work.args.head_dim_k + row % work.tile_rows;
+}
+
 template <class Keys>
 OXBOW_INLINE void score_block(const AttendWork& work, const TileRows& tile, Keys keys) {
   const size_t head_dim = work.args.head_dim_k;
-  const float* queries =
-      work.scratch + work.at.queries + tile.first / kTileRows * kTileRows * head_dim + tile.first % kTileRows;
+  const float* queries = work.scratch + work.at.queries + query_offset(work, tile.first);
   with_rows(tile.count, [&](auto rows) {
     score_rows<decltype(rows)::value>(queries, keys, head_dim, tile.last_end, work.scratch + work.at.scores);
   });
@@ -159,7 +168,7 @@ OXBOW_INLINE void add_values(const AttendWork& work, const TileRows& tile, Value
 template <class Keys, class Values>
 inline void attend_block(const AttendWork& work, size_t block, Keys keys, Values values,
                          size_t source_stride) {
-  for (size_t row = 0; row < work.rows; row += kTileRows) {
+  for (size_t row = 0; row < work.rows; row += work.tile_rows) {
     const TileRows tile = rows_of_tile(work, row, block);
     if (tile.count == 0) continue;
     score_block(work, tile, keys);
@@ -168,50 +177,54 @@ inline void attend_block(const AttendWork& work, size_t block, Keys keys, Values
   }
 }
 
-// f16 keys (values) are widened once per block where several tiles share them; a single tile widens as it
-// loads.
+// The same place of the following block, which a call visits next; 0 in the last.
+OXBOW_INLINE ptrdiff_t distance_ahead(const AttendArgs& args, size_t block) {
+  const size_t last = (args.first_position + args.tokens - 1) / kKeyBlock;
+  return block < last ? args.pages[block + 1] - args.pages[block] : 0;
+}
+
+// f16 values whose vectors would be partial, or that many tiles share, are widened once per block.
 template <class Keys>
-OXBOW_INLINE void attend_with_keys(const AttendWork& work, size_t block, Keys keys, bool single_tile) {
+OXBOW_INLINE void attend_with_keys(const AttendWork& work, size_t block, Keys keys) {
   const AttendArgs& args = work.args;
+  const size_t width = args.head_dim_v;
+  const ptrdiff_t ahead = distance_ahead(args, block);
   const std::byte* stored = args.pages[block] + args.v_offset;
-  const bool whole_vectors = args.head_dim_v == work.at.value_stride;
-  if (args.v_type == KvType::kF32 && whole_vectors) {
-    attend_block(work, block, keys, FloatSource{reinterpret_cast<const float*>(stored)}, args.head_dim_v);
-    return;
+  const float* floats = reinterpret_cast<const float*>(stored);
+  const uint16_t* halves = reinterpret_cast<const uint16_t*>(stored);
+  if (width == work.at.value_stride) {
+    if (args.v_type == KvType::kF32)
+      return attend_block(work, block, keys, FloatSource{floats, ahead}, width);
+    if (work.few_tiles) return attend_block(work, block, keys, HalfSource{halves, ahead}, width);
   }
-  if (args.v_type == KvType::kF16 && whole_vectors && single_tile) {
-    attend_block(work, block, keys, HalfSource{reinterpret_cast<const uint16_t*>(stored)}, args.head_dim_v);
-    return;
-  }
-  float* values = work.scratch + work.at.values;
+  float* wide = work.scratch + work.at.values;
   for (size_t j = 0; j < kKeyBlock; ++j) {
-    for_each_vector(args.head_dim_v, [&](size_t i, size_t count) {
-      const size_t index = j * args.head_dim_v + i;
-      const F32x16 v = args.v_type == KvType::kF32
-                           ? load_up_to(reinterpret_cast<const float*>(stored) + index, count)
-                           : load_f16_up_to(reinterpret_cast<const uint16_t*>(stored) + index, count);
-      store(values + j * work.at.value_stride + i, v);
+    for_each_vector(width, [&](size_t i, size_t count) {
+      const size_t index = j * width + i;
+      prefetch_lines(stored + index * (args.v_type == KvType::kF32 ? 4 : 2), 64, ahead);
+      store(wide + j * work.at.value_stride + i, args.v_type == KvType::kF32
+                                                     ? load_up_to(floats + index, count)
+                                                     : load_f16_up_to(halves + index, count));
     });
   }
-  attend_block(work, block, keys, FloatSource{values}, work.at.value_stride);
+  attend_block(work, block, keys, WideSource{wide}, work.at.value_stride);
 }
 
 inline void attend_one_block(const AttendWork& work, size_t block) {
   const AttendArgs& args = work.args;
-  const bool single_tile = work.rows <= kTileRows;
+  const ptrdiff_t ahead = distance_ahead(args, block);
   const std::byte* stored = args.pages[block] + args.k_offset;
   if (args.k_type == KvType::kF32) {
-    attend_with_keys(work, block, FloatSource{reinterpret_cast<const float*>(stored)}, single_tile);
-    return;
+    return attend_with_keys(work, block, FloatSource{reinterpret_cast<const float*>(stored), ahead});
   }
-  const uint16_t* halves = reinterpret_cast<const uint16_t*>(stored);
-  if (single_tile) {
-    attend_with_keys(work, block, HalfSource{halves}, single_tile);
-    return;
-  }
+  const HalfSource halves{reinterpret_cast<const uint16_t*>(stored), ahead};
+  if (work.few_tiles) return attend_with_keys(work, block, halves);
   float* keys = work.scratch + work.at.keys;
-  for (size_t i = 0; i < args.head_dim_k * kKeyBlock; i += kLanes) store(keys + i, load_f16(halves + i));
-  attend_with_keys(work, block, FloatSource{keys}, single_tile);
+  for (size_t i = 0; i < args.head_dim_k * kKeyBlock; i += kLanes) {
+    halves.prefetch(i, 1);
+    store(keys + i, halves.at(i));
+  }
+  attend_with_keys(work, block, WideSource{keys});
 }
 
 inline void start_rows(const AttendWork& work) {
@@ -219,7 +232,7 @@ inline void start_rows(const AttendWork& work) {
   const size_t head_dim = args.head_dim_k;
   for (size_t row = 0; row < work.rows; ++row) {
     const float* q = args.q + row / args.query_heads * args.q_stride + row % args.query_heads * head_dim;
-    float* to = work.scratch + work.at.queries + row / kTileRows * kTileRows * head_dim + row % kTileRows;
+    float* to = work.scratch + work.at.queries + query_offset(work, row);
     for (size_t d = 0; d < head_dim; ++d) to[d * kTileRows] = q[d] * args.scale;
     work.scratch[work.at.maxima + row] = -__builtin_inff();
     work.scratch[work.at.totals + row] = 0.0f;
@@ -231,7 +244,14 @@ inline void start_rows(const AttendWork& work) {
 inline void attend(const AttendArgs& args) {
   const size_t rows = args.tokens * args.query_heads;
   if (rows == 0) return;
-  const AttendWork work{args, attend_scratch(args.head_dim_k, args.head_dim_v, rows), args.scratch, rows};
+  const size_t tiles = (rows + kTileRows - 1) / kTileRows;
+  float* scratch = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(args.scratch) + 63) / 64 * 64);
+  const AttendWork work{args,
+                        attend_scratch(args.head_dim_k, args.head_dim_v, rows),
+                        scratch,
+                        rows,
+                        (rows + tiles - 1) / tiles,
+                        tiles <= kFewTiles};
   start_rows(work);
   const size_t last_block = (args.first_position + args.tokens - 1) / kKeyBlock;
   for (size_t block = first_visible(args, args.first_position) / kKeyBlock; block <= last_block; ++block) {

@@ -23,7 +23,7 @@ struct AttendScratch {
   size_t scores;        // [6, 64], of the tile in work
   size_t keys;          // [head_dim_k, 64], a block widened to f32
   size_t values;        // [64, value_stride]
-  size_t floats;        // in all
+  size_t floats;        // in all, the alignment of the start to 64 bytes included
 };
 
 constexpr AttendScratch attend_scratch(size_t head_dim_k, size_t head_dim_v, size_t rows) {
@@ -36,7 +36,7 @@ constexpr AttendScratch attend_scratch(size_t head_dim_k, size_t head_dim_v, siz
   s.scores = s.totals + padded_to(padded_rows, 16);
   s.keys = s.scores + kTileRows * kKeyBlock;
   s.values = s.keys + head_dim_k * kKeyBlock;
-  s.floats = s.values + kKeyBlock * s.value_stride;
+  s.floats = s.values + kKeyBlock * s.value_stride + 15;
   return s;
 }
 

@@ -11,14 +11,36 @@
 
 OXBOW_ISA_BEGIN
 
-// A block's keys or values as stored.
-struct FloatSource {
+OXBOW_INLINE void prefetch_lines(const void* data, size_t bytes, ptrdiff_t ahead) {
+#pragma GCC unroll 8
+  for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(static_cast<const char*>(data) + ahead + i, 0, 2);
+}
+
+// Keys or values of a block, widened in the scratch or stored as f32.
+struct WideSource {
   const float* data;
   OXBOW_INLINE F32x16 at(size_t index) const { return load(data + index); }
+  OXBOW_INLINE void prefetch(size_t, size_t) const {}
+};
+
+// The same as stored, for the few rows of a decoded token, where memory is what takes time: every load also
+// fetches the same place of the next block, `ahead` bytes away, which no hardware prefetcher can guess. In
+// the last block it is 0.
+struct FloatSource {
+  const float* data;
+  ptrdiff_t ahead;
+  OXBOW_INLINE F32x16 at(size_t index) const { return load(data + index); }
+  OXBOW_INLINE void prefetch(size_t index, size_t vectors) const {
+    prefetch_lines(data + index, vectors * 64, ahead);
+  }
 };
 struct HalfSource {
   const uint16_t* data;
+  ptrdiff_t ahead;
   OXBOW_INLINE F32x16 at(size_t index) const { return load_f16(data + index); }
+  OXBOW_INLINE void prefetch(size_t index, size_t vectors) const {
+    prefetch_lines(data + index, vectors * 32, ahead);
+  }
 };
 
 // Vectors of one row of a tile, such that accumulators and loaded vectors fit the registers.
@@ -44,6 +66,7 @@ OXBOW_INLINE void score_tile(const float* queries, Source keys, size_t head_dim,
     F32x16 key[kVectors];
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) key[v] = keys.at(d * kKeyBlock + lane + v * kLanes);
+    keys.prefetch(d * kKeyBlock + lane, kVectors);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
       const F32x16 query = broadcast(queries[d * kTileRows + r]);
@@ -81,6 +104,7 @@ OXBOW_INLINE void value_tile(const float* probabilities, Source values, size_t s
     F32x16 value[kVectors];
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) value[v] = values.at(j * source_stride + column + v * kLanes);
+    values.prefetch(j * source_stride + column, kVectors);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
       const F32x16 p = broadcast(probabilities[r * kKeyBlock + j]);
