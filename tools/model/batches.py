@@ -13,6 +13,7 @@ import dialogues
 import smalltalk
 
 PROSE_SHARES = {"novels": 0.5, "bible": 0.1, "examples": 0.25, "glosses": 0.15}
+MEMORY_WEIGHT = 3.0     # of answers that take looking back, against 1 for all other words
 USER_SHARE = 0.1        # of the words that are not the assistant's, so many are learnt, too
 
 # From this many millions of tokens on: longest row, share of prose rows, share of copying exercises, share of plain talk.
@@ -35,8 +36,8 @@ class Batches:
         self.size = size
 
     def dialogue(self, length, copies, talk):
-        """Ids and wanted flags of one dialogue of exactly `length` tokens (cut at the end)."""
-        rng, ids, wanted = self.rng, [], []
+        """Ids and weights of one dialogue of exactly `length` tokens (cut at the end)."""
+        rng = self.rng
         r = rng.random()
         if r < copies + talk:
             turns = [] if rng.random() < 0.7 else [("system", rng.choice(dialogues.SYSTEM), "")]
@@ -49,25 +50,26 @@ class Batches:
         else:
             turns = dialogues.fact_dialogue(rng, self.chat, length)
         ids, spoken = dialogues.render(turns, self.tokenizer)
-        wanted = [s > 0 or rng.random() < USER_SHARE for s in spoken]
+        of_turn = [MEMORY_WEIGHT if kind in ("recall", "changed", "unknown") else 1.0 for _, _, kind in turns]
+        weight = [of_turn[s - 1] if s else float(rng.random() < USER_SHARE) for s in spoken]
         missing = max(0, length - len(ids))
-        return (ids + [self.tokenizer.end_of_text] * missing)[:length], (wanted + [False] * missing)[:length]
+        return (ids + [self.tokenizer.end_of_text] * missing)[:length], (weight + [0.0] * missing)[:length]
 
     def window(self, length):
         source = self.rng.choices(list(PROSE_SHARES), list(PROSE_SHARES.values()))[0]
         ids = self.prose[source]
         at = self.rng.randrange(len(ids) - length)
-        return ids[at:at + length].tolist(), [True] * length
+        return ids[at:at + length].tolist(), [1.0] * length
 
     def batch(self, tokens):
-        """(ids [b, t], wanted [b, t]) for a training run that has seen `tokens` tokens."""
+        """(ids [b, t], weight [b, t]) for a training run that has seen `tokens` tokens."""
         longest, prose, copies, talk = stage_at(tokens)
         steps = [t for t in (64, 96, 128, 160, 192, 256, 320, 384, 448, 512, 576, 640) if t <= longest]
         length = self.rng.choice(steps[len(steps) // 3:])
         rows = [self.window(length) if self.rng.random() < prose else self.dialogue(length, copies, talk)
                 for _ in range(self.size // length)]
-        ids, wanted = zip(*rows)
-        return torch.tensor(ids), torch.tensor(wanted)
+        ids, weight = zip(*rows)
+        return torch.tensor(ids), torch.tensor(weight)
 
 
 class Ahead:

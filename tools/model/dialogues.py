@@ -112,16 +112,16 @@ def fact_dialogue(rng, chat, length, held=False):
     asked = 0
     while size() < length or asked == 0:
         r = rng.random()
-        if r < 0.40:
+        if r < 0.45:
             fact = rng.choice(known)
             turns += [("user", fact.ask(rng), ""), ("assistant", fact.say(), "changed" if fact.changed else "recall")]
             asked += 1
-        elif r < 0.60:
+        elif r < 0.68:
             fact = unknown(rng, known, held, taken)
             if fact:
                 turns += [("user", fact.ask(rng), ""), ("assistant", UNKNOWN, "unknown")]
                 asked += 1
-        elif r < 0.70:
+        elif r < 0.78:
             fact = rng.choice(known)
             fact.change(rng)
             text = rng.choice(HELD_CORRECTIONS if held else CORRECTIONS)
@@ -131,7 +131,7 @@ def fact_dialogue(rng, chat, length, held=False):
             reply = rng.choice(BEFORE_ECHO) + fact.say() if rng.random() < 0.5 else rng.choice(NOTED)
             turns.append(("assistant", reply, ""))
         else:
-            for _ in range(rng.choice((1, 1, 2, 3)) if length > 100 else 1):
+            for _ in range(rng.choice((1, 1, 2)) if length > 100 else 1):
                 question, answer = chat(rng)
                 turns += [("user", question, ""), ("assistant", answer, "chat")]
     return turns

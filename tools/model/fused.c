@@ -280,18 +280,17 @@ void scan_backward(const half* dy, const half* in, const half* raw, long raw_str
     }
 }
 
-/* Sum over rows of -log softmax(logits)[target]; the gradient of the mean replaces the logits. logits [rows, n] half. */
-float entropy(half* logits, const int64_t* target, long rows, long n) {
+/* Sum over rows of -weight log softmax(logits)[target]; its gradient replaces the logits. logits [rows, n] half. */
+float entropy(half* logits, const int64_t* target, const float* weight, long rows, long n) {
     double total = 0;
     for (long r = 0; r < rows; ++r, logits += n) {
         float top = up(logits[0]), sum = 0;
         for (long i = 0; i < n; ++i) top = fmaxf(top, up(logits[i]));
         for (long i = 0; i < n; ++i) sum += expf(up(logits[i]) - top);
-        const float right = up(logits[target[r]]);
-        total += logf(sum) + top - right;
-        const float scale = 1.0f / (sum * rows);
+        const float right = up(logits[target[r]]), scale = weight[r] / sum;
+        total += weight[r] * (logf(sum) + top - right);
         for (long i = 0; i < n; ++i) logits[i] = down(expf(up(logits[i]) - top) * scale);
-        logits[target[r]] = down(expf(right - top) * scale - 1.0f / rows);
+        logits[target[r]] = down(expf(right - top) * scale - weight[r]);
     }
     return (float)total;
 }

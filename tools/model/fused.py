@@ -114,14 +114,14 @@ class Mamba(torch.autograd.Function):
 
 
 class Entropy(torch.autograd.Function):
-    """Mean cross entropy of bfloat16 logits [rows, n], which are overwritten."""
+    """Weighted sum of the cross entropies of bfloat16 logits [rows, n], which are overwritten; weight [rows] float32."""
 
     @staticmethod
-    def forward(ctx, logits, target):
-        total = call("entropy", logits, target, *logits.shape)
+    def forward(ctx, logits, target, weight):
+        total = call("entropy", logits, target, weight, *logits.shape)
         ctx.save_for_backward(logits)
-        return torch.tensor(total / len(target))
+        return torch.tensor(total)
 
     @staticmethod
     def backward(ctx, grad):
-        return ctx.saved_tensors[0] * grad.bfloat16(), None
+        return ctx.saved_tensors[0] * grad.bfloat16(), None, None

@@ -36,10 +36,13 @@ def rate(tokens, total):
     return min(1.0, (tokens + 4096) / WARMUP, max(0.02, left))
 
 
-def loss_of(network, ids, wanted):
+def loss_of(network, ids, weight):
+    """Mean over the tokens to be predicted, by weight."""
     hidden = network.hidden(ids[:, :-1]).reshape(-1, network.cfg.n_embd)
-    keep = wanted[:, 1:].reshape(-1).nonzero()[:, 0]
-    return fused.Entropy.apply(network.logits(hidden[keep]), ids[:, 1:].reshape(-1)[keep])
+    weight = weight[:, 1:].reshape(-1)
+    keep = weight.nonzero()[:, 0]
+    weight = weight[keep] / weight.sum()
+    return fused.Entropy.apply(network.logits(hidden[keep]), ids[:, 1:].reshape(-1)[keep], weight)
 
 
 @torch.no_grad()
@@ -93,11 +96,11 @@ class Run:
         network.set_low(True)
         while self.tokens < self.args.tokens and not self.stopping:
             try:
-                ids, wanted = next(made)
+                ids, weight = next(made)
                 with self.lock:
                     network.load_state_dict(self.network.state_dict())
                 network.zero_grad(set_to_none=True)
-                loss = loss_of(network, ids, wanted)
+                loss = loss_of(network, ids, weight)
                 loss.backward()
                 torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
                 with self.lock:

@@ -1,5 +1,8 @@
 """Word lists that facts are made of. One word in eight of every list is held out: training never sees it as a value."""
+import functools
 import zlib
+
+import sources
 
 LISTS = {
     "person": """Adam Agnes Alan Albert Alice Amanda Amy Andrew Angela Anita Anna Anton Arthur Astrid Barbara Beatrice Benjamin Bernard
@@ -81,6 +84,12 @@ def invented(rng):
             return word
 
 
+@functools.lru_cache(None)
+def open_words():
+    """Common nouns that are not held out; as values of any kind they make training learn to copy instead of to choose from a list."""
+    return sorted(w for w, n in sources.frequencies().items() if n > 1 and w.isalpha() and 3 <= len(w) <= 9 and not held_out(w))
+
+
 def value(rng, kind, held):
     """A random value of a kind; held chooses from the held-out part."""
     if kind == "number":
@@ -90,9 +99,11 @@ def value(rng, kind, held):
                 return n
     if kind == "hour":
         return f"{rng.randrange(1, 13)} o'clock"
-    if kind in ("person", "pet", "place") and rng.random() < 0.25:
+    if kind in ("person", "pet", "place") and rng.random() < (0.25 if held else 0.4):
         while True:
             word = invented(rng)
             if held_out(word) == held:
                 return word
+    if kind in ("colour", "food", "job", "spot", "game", "flower") and not held and rng.random() < 0.4:
+        return rng.choice(open_words())
     return rng.choice(held and HELD[kind] or TRAIN[kind])
