@@ -11,11 +11,12 @@ namespace oxbow::quant {
 
 using gguf::TensorType;
 
-// Block bytes -> values. values.size() must be a multiple of the block and blocks must hold exactly that many values.
-// Every known type; bit for bit what the formats define (one rounding per f32 operation).
+// Block bytes -> values. values.size() must be a multiple of the block and blocks must hold exactly that many
+// values. Every known type; bit for bit what the formats define (one rounding per f32 operation).
 void decode(TensorType type, std::span<const std::byte> blocks, std::span<float> values);
 
-// Values -> block bytes, nearest codes. F32, F16 and BF16 (round to nearest even) and Q8_0; kUnsupported for others.
+// Values -> block bytes, nearest codes. F32, F16 and BF16 (round to nearest even) and Q8_0; kUnsupported for
+// others.
 Status encode(TensorType type, std::span<const float> values, std::span<std::byte> blocks);
 
 }  // namespace oxbow::quant

@@ -1,12 +1,15 @@
 #pragma once
-// IEEE binary16 and bfloat16 conversions, exact and rounding to nearest even (subnormals, infinities and NaN included).
+// IEEE binary16 and bfloat16 conversions, exact and rounding to nearest even (subnormals, infinities and NaN
+// included).
 
 #include <bit>
 #include <cstdint>
 
 namespace oxbow::quant {
 
-inline float bf16_to_float(uint16_t h) { return std::bit_cast<float>(static_cast<uint32_t>(h) << 16); }
+inline float bf16_to_float(uint16_t h) {
+  return std::bit_cast<float>(static_cast<uint32_t>(h) << 16);
+}
 
 inline uint16_t float_to_bf16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
@@ -31,7 +34,8 @@ inline uint16_t float_to_half(float value) {
   if (magnitude > 0x7f800000U) return static_cast<uint16_t>(sign | 0x7e00U | ((magnitude >> 13) & 0x3ffU));
   if (magnitude >= 0x477ff000U) return static_cast<uint16_t>(sign | 0x7c00U);  // rounds to infinity, or is it
   if (magnitude < 0x38800000U) {
-    // Subnormal or zero: adding 0.5 aligns the binary16 grid with the last place of binary32 and rounds to even.
+    // Subnormal or zero: adding 0.5 aligns the binary16 grid with the last place of binary32 and rounds to
+    // even.
     const float rounded = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(rounded) - 0x3f000000U));
   }
