@@ -11,7 +11,9 @@ namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
 
-bool is_mapped(size_t size_bytes) { return size_bytes >= kHugePage; }
+bool is_mapped(size_t size_bytes) {
+  return size_bytes >= kHugePage;
+}
 
 }  // namespace
 

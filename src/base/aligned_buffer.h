@@ -8,8 +8,8 @@
 
 namespace oxbow {
 
-// Move-only block of uninitialised bytes, 64-byte aligned; large blocks are page aligned, ask for huge pages and go
-// back to the system when freed. size() is what was asked for.
+// Move-only block of uninitialised bytes, 64-byte aligned; large blocks are page aligned, ask for huge pages
+// and go back to the system when freed. size() is what was asked for.
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;

@@ -14,7 +14,8 @@ namespace {
 
 std::atomic<unsigned> counter{0};
 
-// Makes the rename itself durable. Some file systems refuse to sync a directory; the file's own data is safe by then.
+// Makes the rename itself durable. Some file systems refuse to sync a directory; the file's own data is safe
+// by then.
 void sync_directory_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -37,7 +38,9 @@ AtomicFile::AtomicFile(int fd, std::string path, std::string temporary)
     : fd_(fd), path_(std::move(path)), temporary_(std::move(temporary)) {}
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)), temporary_(std::move(other.temporary_)) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      path_(std::move(other.path_)),
+      temporary_(std::move(other.temporary_)) {}
 
 AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
   std::swap(fd_, other.fd_);

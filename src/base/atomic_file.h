@@ -9,8 +9,8 @@
 
 namespace oxbow {
 
-// Writes to a temporary name beside the target; commit() syncs and renames, the destructor removes what was not
-// committed. Errors (kIo) name the path and the operating system's reason, a full disk included.
+// Writes to a temporary name beside the target; commit() syncs and renames, the destructor removes what was
+// not committed. Errors (kIo) name the path and the operating system's reason, a full disk included.
 class AtomicFile {
  public:
   static Result<AtomicFile> create(const std::string& path);

@@ -9,7 +9,8 @@
 
 namespace oxbow {
 
-static_assert(std::endian::native == std::endian::little, "Oxbow reads GGUF data in place and needs a little-endian host");
+static_assert(std::endian::native == std::endian::little,
+              "Oxbow reads GGUF data in place and needs a little-endian host");
 
 // a + b, a * b, or nothing when the result does not fit 64 bits.
 inline std::optional<uint64_t> checked_add(uint64_t a, uint64_t b) {
@@ -30,8 +31,12 @@ inline std::optional<uint64_t> checked_align_up(uint64_t value, uint64_t alignme
   return *sum & ~(alignment - 1);
 }
 
-constexpr size_t align_up(size_t value, size_t alignment) { return (value + alignment - 1) / alignment * alignment; }
-constexpr size_t ceil_div(size_t value, size_t divisor) { return (value + divisor - 1) / divisor; }
+constexpr size_t align_up(size_t value, size_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+constexpr size_t ceil_div(size_t value, size_t divisor) {
+  return (value + divisor - 1) / divisor;
+}
 
 // Unaligned load and store of a trivially copyable value.
 template <typename T>

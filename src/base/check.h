@@ -8,7 +8,7 @@ namespace oxbow {
 
 }  // namespace oxbow
 
-#define OXBOW_CHECK(condition)                                              \
-  do {                                                                      \
+#define OXBOW_CHECK(condition)                                               \
+  do {                                                                       \
     if (!(condition)) ::oxbow::check_failed(#condition, __FILE__, __LINE__); \
   } while (false)

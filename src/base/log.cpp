@@ -10,9 +10,13 @@ LogSink& sink() {
 
 }  // namespace
 
-void set_log_sink(LogSink new_sink) { sink() = std::move(new_sink); }
+void set_log_sink(LogSink new_sink) {
+  sink() = std::move(new_sink);
+}
 
-bool log_enabled() { return static_cast<bool>(sink()); }
+bool log_enabled() {
+  return static_cast<bool>(sink());
+}
 
 void log_message(LogLevel level, std::string_view module, std::string_view message) {
   if (sink()) sink()(level, module, message);

@@ -10,11 +10,12 @@
 
 namespace oxbow {
 
-// Move-only. bytes() stays valid as long as the object lives; safe to read from any thread. A file that another
-// process truncates while it is mapped raises SIGBUS on access, as with every mapped file.
+// Move-only. bytes() stays valid as long as the object lives; safe to read from any thread. A file that
+// another process truncates while it is mapped raises SIGBUS on access, as with every mapped file.
 class MappedFile {
  public:
-  // Errors: kNotFound, kIo (with the operating system's reason), kInvalidInput for something that is no regular file.
+  // Errors: kNotFound, kIo (with the operating system's reason), kInvalidInput for something that is no
+  // regular file.
   static Result<MappedFile> open(const std::string& path);
 
   MappedFile() = default;

@@ -8,8 +8,8 @@
 namespace oxbow {
 namespace {
 
-// How long a thread polls before it sleeps: longer than the gaps between the phases of a step, shorter than anyone
-// would notice as load on an idle machine.
+// How long a thread polls before it sleeps: longer than the gaps between the phases of a step, shorter than
+// anyone would notice as load on an idle machine.
 constexpr auto kSpin = std::chrono::microseconds(50);
 
 void pause() {

@@ -27,8 +27,8 @@ class RangeFunction {
   void (*call_)(void*, size_t, size_t, int);
 };
 
-// Threads split outputs, never sums, so results do not depend on their number. One caller at a time; the caller
-// works as thread 0. Workers spin for some microseconds between phases, then sleep.
+// Threads split outputs, never sums, so results do not depend on their number. One caller at a time; the
+// caller works as thread 0. Workers spin for some microseconds between phases, then sleep.
 class ThreadPool {
  public:
   // threads >= 1, the caller included.
@@ -39,8 +39,9 @@ class ThreadPool {
 
   int size() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Calls function on disjoint ranges that cover [0, count), at most `grain` items each, handed out dynamically so
-  // that a busy core does not hold up the others. Returns when all are done. function must not throw.
+  // Calls function on disjoint ranges that cover [0, count), at most `grain` items each, handed out
+  // dynamically so that a busy core does not hold up the others. Returns when all are done. function must not
+  // throw.
   void run(size_t count, size_t grain, RangeFunction function);
 
  private:

@@ -28,7 +28,8 @@ Engine::Engine(std::shared_ptr<const model::Model> model, const EngineOptions& o
       pool_(options.threads),
       memory_(model_->state_specs(), {options.budget_bytes, options.rewind_bytes, options.kv}) {}
 
-Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const model::Model> model, const EngineOptions& given) {
+Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const model::Model> model,
+                                               const EngineOptions& given) {
   std::unique_ptr<Engine> engine(new Engine(std::move(model), resolve(given)));
   const EngineOptions& options = engine->options_;
   const size_t scratch_bytes =

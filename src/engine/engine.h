@@ -18,11 +18,11 @@ using memory::SequenceId;
 using memory::TokenId;
 
 struct EngineOptions {
-  int threads = 0;              // 0: all usable cores
+  int threads = 0;               // 0: all usable cores
   size_t max_step_tokens = 512;  // a step takes at most this many tokens of all sequences together
   size_t max_outputs = 1;        // rows of logits a step can give
-  size_t budget_bytes = 0;       // pages, states, logs and scratch together; 0: a quarter of the available memory
-  size_t rewind_bytes = 0;       // see MemoryOptions
+  size_t budget_bytes = 0;  // pages, states, logs and scratch together; 0: a quarter of the available memory
+  size_t rewind_bytes = 0;  // see MemoryOptions
   memory::KvTypes kv;
 };
 
@@ -38,16 +38,18 @@ struct StepEntry {
 class Engine {
  public:
   // kOutOfBudget when the scratch alone does not fit the budget.
-  static Result<std::unique_ptr<Engine>> create(std::shared_ptr<const model::Model> model, const EngineOptions& options);
+  static Result<std::unique_ptr<Engine>> create(std::shared_ptr<const model::Model> model,
+                                                const EngineOptions& options);
 
   const model::Model& model() const { return *model_; }
   memory::Memory& memory() { return memory_; }
   const EngineOptions& options() const { return options_; }
   int threads() const { return pool_.size(); }
 
-  // Runs one step over the entries and commits it: afterwards each sequence holds its new tokens. Returns the wanted
-  // logits, [rows, vocabulary] in the order of entries and tokens, valid until the next step. Errors leave every
-  // sequence as it was: a token outside the vocabulary, more tokens or outputs than the options allow, the budget.
+  // Runs one step over the entries and commits it: afterwards each sequence holds its new tokens. Returns the
+  // wanted logits, [rows, vocabulary] in the order of entries and tokens, valid until the next step. Errors
+  // leave every sequence as it was: a token outside the vocabulary, more tokens or outputs than the options
+  // allow, the budget.
   Result<std::span<const float>> step(std::span<const StepEntry> entries);
 
  private:

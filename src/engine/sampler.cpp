@@ -10,7 +10,8 @@ namespace {
 
 void penalize(std::span<float> logits, std::span<const TokenId> recent, const SamplerSettings& settings) {
   if (settings.repeat_penalty == 1.0f) return;
-  std::vector<TokenId> seen(recent.last(std::min(recent.size(), settings.repeat_last_n)).begin(), recent.end());
+  std::vector<TokenId> seen(recent.last(std::min(recent.size(), settings.repeat_last_n)).begin(),
+                            recent.end());
   std::ranges::sort(seen);
   seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
   for (const TokenId token : seen) {
@@ -49,10 +50,13 @@ Status SamplerSettings::check() const {
   if (!(temperature >= 0.0f && temperature <= 100.0f)) {
     return fail(ErrorKind::kInvalidInput, "the temperature is {}, expected 0 to 100", temperature);
   }
-  if (!(top_p >= 0.0f && top_p <= 1.0f)) return fail(ErrorKind::kInvalidInput, "top-p is {}, expected 0 to 1", top_p);
-  if (!(min_p >= 0.0f && min_p <= 1.0f)) return fail(ErrorKind::kInvalidInput, "min-p is {}, expected 0 to 1", min_p);
+  if (!(top_p >= 0.0f && top_p <= 1.0f))
+    return fail(ErrorKind::kInvalidInput, "top-p is {}, expected 0 to 1", top_p);
+  if (!(min_p >= 0.0f && min_p <= 1.0f))
+    return fail(ErrorKind::kInvalidInput, "min-p is {}, expected 0 to 1", min_p);
   if (!(repeat_penalty > 0.0f && repeat_penalty <= 100.0f)) {
-    return fail(ErrorKind::kInvalidInput, "the repeat penalty is {}, expected more than 0 and at most 100", repeat_penalty);
+    return fail(ErrorKind::kInvalidInput, "the repeat penalty is {}, expected more than 0 and at most 100",
+                repeat_penalty);
   }
   return {};
 }
@@ -92,8 +96,10 @@ void Sampler::collect(std::span<const float> logits, std::span<const TokenId> re
   const auto better = [](const Candidate& a, const Candidate& b) {
     return a.logit > b.logit || (a.logit == b.logit && a.token < b.token);
   };
-  const size_t keep = settings_.top_k == 0 ? candidates_.size() : std::min(settings_.top_k, candidates_.size());
-  std::partial_sort(candidates_.begin(), candidates_.begin() + static_cast<ptrdiff_t>(keep), candidates_.end(), better);
+  const size_t keep =
+      settings_.top_k == 0 ? candidates_.size() : std::min(settings_.top_k, candidates_.size());
+  std::partial_sort(candidates_.begin(), candidates_.begin() + static_cast<ptrdiff_t>(keep),
+                    candidates_.end(), better);
   candidates_.resize(keep);
 }
 

@@ -17,12 +17,13 @@ namespace oxbow::engine {
 using memory::TokenId;
 
 struct SamplerSettings {
-  float temperature = 0.8f;      // 0: always the most likely token
-  size_t top_k = 40;             // keep the k most likely; 0: all
-  float top_p = 0.95f;           // keep the smallest set with this share of the probability (Holtzman et al. 2020)
-  float min_p = 0.05f;           // keep tokens with at least this share of the best one's probability
-  float repeat_penalty = 1.0f;   // divides positive, multiplies negative logits of recent tokens (Keskar et al. 2019)
-  size_t repeat_last_n = 64;     // how many tokens count as recent
+  float temperature = 0.8f;  // 0: always the most likely token
+  size_t top_k = 40;         // keep the k most likely; 0: all
+  float top_p = 0.95f;  // keep the smallest set with this share of the probability (Holtzman et al. 2020)
+  float min_p = 0.05f;  // keep tokens with at least this share of the best one's probability
+  float repeat_penalty =
+      1.0f;  // divides positive, multiplies negative logits of recent tokens (Keskar et al. 2019)
+  size_t repeat_last_n = 64;  // how many tokens count as recent
   uint64_t seed = 0;
 
   // Values that the model's file recommends (general.sampling.*) over the defaults; wrong types are ignored.
@@ -31,14 +32,14 @@ struct SamplerSettings {
   Status check() const;
 };
 
-// The same seed and the same logits give the same tokens on every machine. Penalty, then top-k, top-p, min-p, then
-// temperature. Not thread safe.
+// The same seed and the same logits give the same tokens on every machine. Penalty, then top-k, top-p, min-p,
+// then temperature. Not thread safe.
 class Sampler {
  public:
   explicit Sampler(const SamplerSettings& settings);
 
-  // recent: the tokens so far, newest last. Ties go to the lower id. Logits that are not numbers are never chosen
-  // unless all are, then token 0 is.
+  // recent: the tokens so far, newest last. Ties go to the lower id. Logits that are not numbers are never
+  // chosen unless all are, then token 0 is.
   TokenId sample(std::span<const float> logits, std::span<const TokenId> recent);
 
  private:

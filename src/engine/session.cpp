@@ -9,9 +9,13 @@ namespace oxbow::engine {
 Session::Session(Engine& engine, size_t context_tokens)
     : engine_(engine), context_tokens_(context_tokens), sequence_(engine.memory().create()) {}
 
-Session::~Session() { OXBOW_CHECK(engine_.memory().drop(sequence_)); }
+Session::~Session() {
+  OXBOW_CHECK(engine_.memory().drop(sequence_));
+}
 
-std::span<const TokenId> Session::tokens() const { return *engine_.memory().tokens(sequence_); }
+std::span<const TokenId> Session::tokens() const {
+  return *engine_.memory().tokens(sequence_);
+}
 
 Result<PromptResult> Session::prompt(std::span<const TokenId> tokens,
                                      const std::function<bool(size_t done, size_t total)>& progress) {
@@ -42,7 +46,9 @@ Result<PromptResult> Session::prompt(std::span<const TokenId> tokens,
   return result;
 }
 
-TokenId Session::sample(Sampler& sampler) const { return sampler.sample(logits_, tokens()); }
+TokenId Session::sample(Sampler& sampler) const {
+  return sampler.sample(logits_, tokens());
+}
 
 Status Session::append(TokenId token) {
   if (is_full()) return fail(ErrorKind::kOutOfBudget, "the context of {} tokens is full", context_tokens_);

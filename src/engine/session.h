@@ -13,9 +13,9 @@
 namespace oxbow::engine {
 
 struct PromptResult {
-  size_t tokens = 0;   // of the prompt
-  size_t matched = 0;  // leading tokens that the session already held
-  size_t reused = 0;   // of those, not evaluated again
+  size_t tokens = 0;     // of the prompt
+  size_t matched = 0;    // leading tokens that the session already held
+  size_t reused = 0;     // of those, not evaluated again
   bool stopped = false;  // the progress callback asked to stop; the session holds what was done
 };
 
@@ -28,9 +28,9 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Makes the sequence hold exactly `tokens` (at least one), reusing the longest common prefix with what it holds; the
-  // last token is always evaluated. progress(done, total) is called between steps; returning false stops there.
-  // kOutOfBudget when the prompt does not fit the context or the memory.
+  // Makes the sequence hold exactly `tokens` (at least one), reusing the longest common prefix with what it
+  // holds; the last token is always evaluated. progress(done, total) is called between steps; returning false
+  // stops there. kOutOfBudget when the prompt does not fit the context or the memory.
   Result<PromptResult> prompt(std::span<const TokenId> tokens,
                               const std::function<bool(size_t done, size_t total)>& progress = {});
 

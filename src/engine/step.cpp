@@ -7,7 +7,8 @@ namespace oxbow::engine {
 Result<std::span<const float>> Engine::step(std::span<const StepEntry> entries) {
   OXBOW_TRY(check(entries));
   OXBOW_ASSIGN(memory::Step step, memory_.prepare(batch_));
-  model_->forward(step.views(), tokens_, output_rows_, pool_, {scratch_.data(), scratch_.size()}, logits_.data());
+  model_->forward(step.views(), tokens_, output_rows_, pool_, {scratch_.data(), scratch_.size()},
+                  logits_.data());
   step.commit();
   return std::span<const float>(logits_).first(output_rows_.size() * model_->vocabulary());
 }
@@ -36,8 +37,8 @@ Status Engine::check(std::span<const StepEntry> entries) {
                 options_.max_step_tokens);
   }
   if (output_rows_.size() > options_.max_outputs) {
-    return fail(ErrorKind::kInvalidInput, "{} rows of logits are wanted; a step gives at most {}", output_rows_.size(),
-                options_.max_outputs);
+    return fail(ErrorKind::kInvalidInput, "{} rows of logits are wanted; a step gives at most {}",
+                output_rows_.size(), options_.max_outputs);
   }
   return {};
 }

@@ -19,9 +19,13 @@ BlockRef BlockRef::share() const {
   return BlockRef(block_);
 }
 
-bool BlockRef::is_shared() const { return block_ != nullptr && block_->references > 1; }
+bool BlockRef::is_shared() const {
+  return block_ != nullptr && block_->references > 1;
+}
 
-std::byte* BlockRef::data() const { return block_ == nullptr ? nullptr : block_->bytes.data(); }
+std::byte* BlockRef::data() const {
+  return block_ == nullptr ? nullptr : block_->bytes.data();
+}
 
 BlockRef BlockPool::allocate(size_t size_bytes) {
   if (size_bytes == 0 || !reserve(size_bytes)) return {};

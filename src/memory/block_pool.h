@@ -10,8 +10,8 @@ namespace oxbow::memory {
 
 class BlockPool;
 
-// A move-only reference to a counted block. share() makes a second one; the block goes back to the system with the
-// last. One thread owns pool and references; the pool outlives them.
+// A move-only reference to a counted block. share() makes a second one; the block goes back to the system
+// with the last. One thread owns pool and references; the pool outlives them.
 class BlockRef {
  public:
   BlockRef() = default;
@@ -42,7 +42,8 @@ class BlockPool {
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
 
-  // An empty reference when the budget has no room for it or the system has no memory. Contents are not initialised.
+  // An empty reference when the budget has no room for it or the system has no memory. Contents are not
+  // initialised.
   BlockRef allocate(size_t size_bytes);
 
   // Takes bytes for memory that others hold (scratch); false when they do not fit.

@@ -9,7 +9,8 @@ namespace oxbow::memory {
 namespace {
 
 // Lays replacements (empty: keep what is there) over pages from index first on, up to count pages in all.
-void replace_pages(std::vector<BlockRef>& pages, size_t first, std::vector<BlockRef>& replacements, size_t count) {
+void replace_pages(std::vector<BlockRef>& pages, size_t first, std::vector<BlockRef>& replacements,
+                   size_t count) {
   for (size_t i = 0; i < replacements.size() && first + i < count; ++i) {
     if (first + i < pages.size()) {
       if (replacements[i]) pages[first + i] = std::move(replacements[i]);

@@ -35,7 +35,8 @@ struct History {
 
   size_t length() const { return tokens.size(); }
 
-  // The same history cut to `length` positions, sharing pages and bases. Needs base.position <= length <= length().
+  // The same history cut to `length` positions, sharing pages and bases. Needs base.position <= length <=
+  // length().
   History clone(size_t length) const;
   void trim(size_t length);
 

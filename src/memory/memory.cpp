@@ -28,14 +28,18 @@ Memory::Memory(std::span<const StateSpec> specs, const MemoryOptions& options)
       pool_(options.budget_bytes),
       reach_rows_(reach_rows_for(layout_, options.rewind_bytes)) {}
 
-Memory::~Memory() { OXBOW_CHECK(!plan_.active); }
+Memory::~Memory() {
+  OXBOW_CHECK(!plan_.active);
+}
 
 Memory::Sequence* Memory::find(SequenceId sequence) {
   const auto found = sequences_.find(sequence);
   return found == sequences_.end() ? nullptr : &found->second;
 }
 
-const Memory::Sequence* Memory::find(SequenceId sequence) const { return const_cast<Memory*>(this)->find(sequence); }
+const Memory::Sequence* Memory::find(SequenceId sequence) const {
+  return const_cast<Memory*>(this)->find(sequence);
+}
 
 SequenceId Memory::create() {
   const SequenceId id = next_id_++;
@@ -66,8 +70,8 @@ Result<SequenceId> Memory::fork(SequenceId id, size_t position) {
   const Sequence* parent = find(id);
   if (parent == nullptr) return unknown_sequence(id);
   if (position > parent->length) {
-    return fail(ErrorKind::kInvalidInput, "sequence {} cannot be forked at {}: it has {} tokens", id, position,
-                parent->length);
+    return fail(ErrorKind::kInvalidInput, "sequence {} cannot be forked at {}: it has {} tokens", id,
+                position, parent->length);
   }
   if (plan_.active) return fail(ErrorKind::kInvalidState, "sequence {} cannot be forked during a step", id);
   Sequence child;
@@ -122,7 +126,8 @@ Result<size_t> Memory::reach(SequenceId id) const {
 
 Status Memory::reserve_scratch(size_t size_bytes) {
   if (pool_.reserve(size_bytes)) return {};
-  return fail(ErrorKind::kOutOfBudget, "the working buffers need {} bytes; {} of the {} bytes of the memory budget are free",
+  return fail(ErrorKind::kOutOfBudget,
+              "the working buffers need {} bytes; {} of the {} bytes of the memory budget are free",
               size_bytes, pool_.free_bytes(), pool_.budget_bytes());
 }
 
@@ -134,17 +139,21 @@ void Memory::own_history(Sequence& sequence) {
   }
 }
 
-// ---- Step -------------------------------------------------------------------------------------------------------
+// ---- Step
+// -------------------------------------------------------------------------------------------------------
 
 Step::~Step() {
   if (memory_ != nullptr) memory_->abandon();
 }
 
-const StepViews& Step::views() const { return memory_->plan_.views; }
+const StepViews& Step::views() const {
+  return memory_->plan_.views;
+}
 
 void Step::commit() {
   StepPlan& plan = memory_->plan_;
-  for (size_t i = 0; i < plan.count; ++i) memory_->commit_entry(plan.sequences[i], plan.sequences[i].span.tokens);
+  for (size_t i = 0; i < plan.count; ++i)
+    memory_->commit_entry(plan.sequences[i], plan.sequences[i].span.tokens);
   plan.active = false;
   memory_ = nullptr;
 }
@@ -154,7 +163,8 @@ void Step::commit(std::span<const size_t> accepted) {
   OXBOW_CHECK(accepted.size() == plan.count);
   for (size_t i = 0; i < plan.count; ++i) {
     const PendingSequence& pending = plan.sequences[i];
-    OXBOW_CHECK(accepted[i] <= pending.span.tokens && accepted[i] + pending.may_reject >= pending.span.tokens);
+    OXBOW_CHECK(accepted[i] <= pending.span.tokens &&
+                accepted[i] + pending.may_reject >= pending.span.tokens);
     memory_->commit_entry(plan.sequences[i], accepted[i]);
   }
   plan.active = false;

@@ -1,5 +1,6 @@
 #pragma once
-// The hybrid memory: sequences whose recurrent state can be rewound and forked as freely as their keys and values.
+// The hybrid memory: sequences whose recurrent state can be rewound and forked as freely as their keys and
+// values.
 //
 // One thread owns a Memory. No call fails half way: an error leaves everything as it was.
 
@@ -36,8 +37,8 @@ struct BatchEntry {
 
 class Memory;
 
-// A prepared step: memory is reserved and the views are filled. Destroying it without commit abandons it, which leaves
-// every sequence as it was. At most one exists at a time, and the Memory outlives it.
+// A prepared step: memory is reserved and the views are filled. Destroying it without commit abandons it,
+// which leaves every sequence as it was. At most one exists at a time, and the Memory outlives it.
 class Step {
  public:
   Step(Step&& other) noexcept : memory_(std::exchange(other.memory_, nullptr)) {}
@@ -65,10 +66,10 @@ class Memory {
 
   // An empty sequence. Costs nothing until it runs.
   SequenceId create();
-  // A sequence that shares the first `position` tokens of another; neither sees the other's later tokens. Where the
-  // recurrent state of `position` is out of reach, the new sequence holds fewer: see `length`, and evaluate the
-  // missing tokens again to get the same bits. kNotFound, kInvalidInput beyond the end. Cost independent of the
-  // length.
+  // A sequence that shares the first `position` tokens of another; neither sees the other's later tokens.
+  // Where the recurrent state of `position` is out of reach, the new sequence holds fewer: see `length`, and
+  // evaluate the missing tokens again to get the same bits. kNotFound, kInvalidInput beyond the end. Cost
+  // independent of the length.
   Result<SequenceId> fork(SequenceId sequence, size_t position);
   // Cuts a sequence to `position` tokens, or to fewer as fork does. Returns the tokens it now holds.
   Result<size_t> truncate(SequenceId sequence, size_t position);
@@ -80,8 +81,8 @@ class Memory {
   // The first position that truncate reaches without evaluating anything.
   Result<size_t> reach(SequenceId sequence) const;
 
-  // Reserves pages, log rows, states and views for one step. kOutOfBudget names the sequence and both numbers.
-  // A sequence may stand in the batch once; entries without tokens are refused.
+  // Reserves pages, log rows, states and views for one step. kOutOfBudget names the sequence and both
+  // numbers. A sequence may stand in the batch once; entries without tokens are refused.
   Result<Step> prepare(std::span<const BatchEntry> batch);
 
   // Counts bytes that the forward pass holds (scratch) against the budget.
@@ -99,8 +100,8 @@ class Memory {
   struct Sequence {
     std::shared_ptr<History> history;
     size_t length = 0;  // <= history->length()
-    // The state after `working_position` tokens, updated in place by steps: a cache that base and rows can rebuild.
-    // Shared between forks until one of them runs.
+    // The state after `working_position` tokens, updated in place by steps: a cache that base and rows can
+    // rebuild. Shared between forks until one of them runs.
     BlockRef working;
     size_t working_position = kInvalid;
   };
@@ -118,8 +119,8 @@ class Memory {
   void plan_bases(PendingSequence& pending, const History& history) const;
   Status plan_rows(PendingSequence& pending, const History& history);
   Status plan_state(PendingSequence& pending, Sequence& sequence);
-  // A page to write at and after a position that may lie inside it: the existing one when nobody else holds it, a
-  // copy when somebody does, or a new one.
+  // A page to write at and after a position that may lie inside it: the existing one when nobody else holds
+  // it, a copy when somebody does, or a new one.
   Result<std::byte*> writable_page(SequenceId sequence, const BlockRef* existing, size_t size_bytes,
                                    std::vector<BlockRef>& replacements);
   Result<BlockRef> allocate(SequenceId sequence, size_t size_bytes, const char* what);

@@ -49,10 +49,11 @@ Status Memory::plan_entry(const BatchEntry& entry, size_t first_row, PendingSequ
   pending.reset();
   Sequence* sequence = find(entry.sequence);
   if (sequence == nullptr) return fail(ErrorKind::kNotFound, "there is no sequence {}", entry.sequence);
-  if (entry.tokens.empty()) return fail(ErrorKind::kInvalidInput, "sequence {} has no new tokens", entry.sequence);
+  if (entry.tokens.empty())
+    return fail(ErrorKind::kInvalidInput, "sequence {} has no new tokens", entry.sequence);
   if (entry.may_reject > entry.tokens.size()) {
-    return fail(ErrorKind::kInvalidInput, "sequence {}: {} of {} new tokens cannot be rejected", entry.sequence,
-                entry.may_reject, entry.tokens.size());
+    return fail(ErrorKind::kInvalidInput, "sequence {}: {} of {} new tokens cannot be rejected",
+                entry.sequence, entry.may_reject, entry.tokens.size());
   }
   for (size_t i = 0; i < plan_.count; ++i) {
     if (plan_.sequences[i].id == entry.sequence) {
@@ -90,9 +91,9 @@ Status Memory::plan_pages(PendingSequence& pending, const History& history) {
   return {};
 }
 
-// Where the log starts after this step. With R = reach_rows_: a long chunk leaves a base R/2 before its end; token by
-// token, a second base is laid R/2 behind the first and takes over when the log has grown to R. So at least R/2 rows
-// (or the whole sequence) can always be rewound, and the log stays near R rows.
+// Where the log starts after this step. With R = reach_rows_: a long chunk leaves a base R/2 before its end;
+// token by token, a second base is laid R/2 behind the first and takes over when the log has grown to R. So
+// at least R/2 rows (or the whole sequence) can always be rewound, and the log stays near R rows.
 void Memory::plan_bases(PendingSequence& pending, const History& history) const {
   const size_t half = reach_rows_ / 2;
   const size_t end = pending.end();
@@ -174,8 +175,9 @@ Result<std::byte*> Memory::writable_page(SequenceId sequence, const BlockRef* ex
 Result<BlockRef> Memory::allocate(SequenceId sequence, size_t size_bytes, const char* what) {
   BlockRef block = pool_.allocate(size_bytes);
   if (block) return block;
-  return fail(ErrorKind::kOutOfBudget, "sequence {} needs {} bytes for {}; {} of the {} bytes of the memory budget are free",
-              sequence, size_bytes, what, pool_.free_bytes(), pool_.budget_bytes());
+  return fail(ErrorKind::kOutOfBudget,
+              "sequence {} needs {} bytes for {}; {} of the {} bytes of the memory budget are free", sequence,
+              size_bytes, what, pool_.free_bytes(), pool_.budget_bytes());
 }
 
 void Memory::fill_views() {
@@ -191,19 +193,21 @@ void Memory::fill_views() {
       plan.attention_sequences[g].push_back({pending.span, pending.page_tables[g].data()});
     }
     if (!layout_.has_recurrent()) continue;
-    plan.recurrent_sequences.push_back({pending.span, pending.state, pending.source, pending.replay,
-                                        pending.rows.data(), pending.snapshot.floats(),
-                                        pending.has_snapshot ? pending.snapshot_position - pending.span.position : 0});
+    plan.recurrent_sequences.push_back(
+        {pending.span, pending.state, pending.source, pending.replay, pending.rows.data(),
+         pending.snapshot.floats(),
+         pending.has_snapshot ? pending.snapshot_position - pending.span.position : 0});
   }
   plan.attention.clear();
   for (const KvPlace& place : layout_.kv()) {
     plan.attention.push_back({plan.attention_sequences[place.group], place.k_offset, place.v_offset,
-                              place.k_head_bytes, place.v_head_bytes, layout_.types().key, layout_.types().value});
+                              place.k_head_bytes, place.v_head_bytes, layout_.types().key,
+                              layout_.types().value});
   }
   plan.recurrent.clear();
   for (const RecurrentPlace& place : layout_.recurrent()) {
-    plan.recurrent.push_back(
-        {plan.recurrent_sequences, place.state_offset, place.row_offset, place.state_floats, place.row_floats});
+    plan.recurrent.push_back({plan.recurrent_sequences, place.state_offset, place.row_offset,
+                              place.state_floats, place.row_floats});
   }
   plan.views.spans = plan.spans;
   plan.views.attention = plan.attention;

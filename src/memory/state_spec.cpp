@@ -15,8 +15,12 @@ bool any_recurrent(std::span<const StateSpec> specs) {
 
 }  // namespace
 
-bool is_recurrent(std::span<const StateSpec> specs) { return any_recurrent(specs) && !any_kv(specs); }
+bool is_recurrent(std::span<const StateSpec> specs) {
+  return any_recurrent(specs) && !any_kv(specs);
+}
 
-bool is_hybrid(std::span<const StateSpec> specs) { return any_recurrent(specs) && any_kv(specs); }
+bool is_hybrid(std::span<const StateSpec> specs) {
+  return any_recurrent(specs) && any_kv(specs);
+}
 
 }  // namespace oxbow::memory

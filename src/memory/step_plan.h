@@ -1,6 +1,6 @@
 #pragma once
-// What a prepared step holds between prepare and commit. Reused from step to step, so that a warmed-up step allocates
-// no bookkeeping.
+// What a prepared step holds between prepare and commit. Reused from step to step, so that a warmed-up step
+// allocates no bookkeeping.
 
 #include <cstddef>
 #include <cstdint>

@@ -17,8 +17,8 @@ struct BatchSpan {
   size_t position = 0;  // of the first token
 };
 
-// One KvSpec over all sequences of the step. A page holds 64 positions; of each head K as [head_dim_k, 64], then V as
-// [64, head_dim_v].
+// One KvSpec over all sequences of the step. A page holds 64 positions; of each head K as [head_dim_k, 64],
+// then V as [64, head_dim_v].
 struct AttentionView {
   struct Sequence {
     BatchSpan span;
@@ -38,7 +38,8 @@ struct AttentionView {
 //   2. runs the recurrence over the `replay` rows, oldest first,
 //   3. runs it over the new tokens, writing each token's row where rows[t] is not null,
 //   4. copies the state as it is before token snapshot_at into `snapshot`, when that is not null.
-// All pointers are to the start of a block of all recurrent specs; state_offset and row_offset select this one.
+// All pointers are to the start of a block of all recurrent specs; state_offset and row_offset select this
+// one.
 struct RecurrentView {
   struct Sequence {
     BatchSpan span;

@@ -1,6 +1,7 @@
 #pragma once
-// The registry of architectures: one file each in architectures/, hyperparameters in, layers out. The build lists the
-// files; "granitehybrid.cpp" defines build_granitehybrid and serves files whose general.architecture is that name
+// The registry of architectures: one file each in architectures/, hyperparameters in, layers out. The build
+// lists the files; "granitehybrid.cpp" defines build_granitehybrid and serves files whose
+// general.architecture is that name
 // ("-" in a name is "_" in the file's).
 
 #include <span>

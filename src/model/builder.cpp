@@ -4,7 +4,9 @@
 
 namespace oxbow::model {
 
-std::string layer_tensor(size_t layer, std::string_view name) { return fmt::format("blk.{}.{}", layer, name); }
+std::string layer_tensor(size_t layer, std::string_view name) {
+  return fmt::format("blk.{}.{}", layer, name);
+}
 
 Result<size_t> build_ends(Hyperparameters& hyperparameters, WeightLoader& weights, Network& network) {
   OXBOW_ASSIGN(const size_t layers, hyperparameters.positive("block_count"));
@@ -19,8 +21,8 @@ Result<size_t> build_ends(Hyperparameters& hyperparameters, WeightLoader& weight
   OXBOW_ASSIGN(network.token_embedding, weights.tensor("token_embd.weight", {embedding, network.vocabulary}));
   OXBOW_ASSIGN(network.output_norm, weights.vector("output_norm.weight", {embedding}));
   network.tied_output = !weights.has("output.weight");
-  OXBOW_ASSIGN(network.output, weights.matrix(network.tied_output ? "token_embd.weight" : "output.weight", embedding,
-                                              network.vocabulary));
+  OXBOW_ASSIGN(network.output, weights.matrix(network.tied_output ? "token_embd.weight" : "output.weight",
+                                              embedding, network.vocabulary));
   return layers;
 }
 
@@ -34,8 +36,8 @@ Result<RopeConfig> read_rope(Hyperparameters& hyperparameters, size_t head_dim, 
                 hyperparameters.key("rope.dimension_count"), rope.dimensions, head_dim);
   }
   if (!(rope.frequency_base > 0.0)) {
-    return fail(ErrorKind::kInvalidInput, "{} is {}, expected a positive number", hyperparameters.key("rope.freq_base"),
-                rope.frequency_base);
+    return fail(ErrorKind::kInvalidInput, "{} is {}, expected a positive number",
+                hyperparameters.key("rope.freq_base"), rope.frequency_base);
   }
   OXBOW_ASSIGN(const std::string type, hyperparameters.text_or("rope.scaling.type", "none"));
   OXBOW_ASSIGN(const double factor, hyperparameters.real_or("rope.scaling.factor", 1.0));
@@ -63,15 +65,18 @@ Status check_heads(const Hyperparameters& hyperparameters, const AttentionConfig
   return {};
 }
 
-Result<std::unique_ptr<Mixer>> build_attention(WeightLoader& weights, size_t layer, const AttentionConfig& config,
-                                               const Network& network) {
+Result<std::unique_ptr<Mixer>> build_attention(WeightLoader& weights, size_t layer,
+                                               const AttentionConfig& config, const Network& network) {
   AttentionWeights parts;
   const auto name = [&](std::string_view part) { return layer_tensor(layer, part); };
-  OXBOW_ASSIGN(parts.q, weights.matrix(name("attn_q.weight"), config.embedding, config.heads * config.head_dim_k));
-  OXBOW_ASSIGN(parts.k, weights.matrix(name("attn_k.weight"), config.embedding, config.kv_heads * config.head_dim_k));
-  OXBOW_ASSIGN(parts.v, weights.matrix(name("attn_v.weight"), config.embedding, config.kv_heads * config.head_dim_v));
-  OXBOW_ASSIGN(parts.output,
-               weights.matrix(name("attn_output.weight"), config.heads * config.head_dim_v, config.embedding));
+  OXBOW_ASSIGN(parts.q,
+               weights.matrix(name("attn_q.weight"), config.embedding, config.heads * config.head_dim_k));
+  OXBOW_ASSIGN(parts.k,
+               weights.matrix(name("attn_k.weight"), config.embedding, config.kv_heads * config.head_dim_k));
+  OXBOW_ASSIGN(parts.v,
+               weights.matrix(name("attn_v.weight"), config.embedding, config.kv_heads * config.head_dim_v));
+  OXBOW_ASSIGN(parts.output, weights.matrix(name("attn_output.weight"), config.heads * config.head_dim_v,
+                                            config.embedding));
   return std::make_unique<Attention>(config, std::move(parts), network.ropes);
 }
 
@@ -86,14 +91,14 @@ Result<Mamba2Config> read_mamba2(Hyperparameters& hyperparameters, const Network
   OXBOW_ASSIGN(config.conv_taps, hyperparameters.positive("ssm.conv_kernel"));
   const auto must_divide = [&](std::string_view part, size_t a, std::string_view whole, size_t b) -> Status {
     if (b % a == 0) return {};
-    return fail(ErrorKind::kInvalidInput, "{} is {}, which does not divide {} = {}", hyperparameters.key(part), a,
-                hyperparameters.key(whole), b);
+    return fail(ErrorKind::kInvalidInput, "{} is {}, which does not divide {} = {}",
+                hyperparameters.key(part), a, hyperparameters.key(whole), b);
   };
   OXBOW_TRY(must_divide("ssm.time_step_rank", config.heads, "ssm.inner_size", config.inner));
   OXBOW_TRY(must_divide("ssm.group_count", config.groups, "ssm.time_step_rank", config.heads));
   if (config.conv_taps > kMaxConvTaps) {
-    return fail(ErrorKind::kUnsupported, "{} is {}; this build runs up to {}", hyperparameters.key("ssm.conv_kernel"),
-                config.conv_taps, kMaxConvTaps);
+    return fail(ErrorKind::kUnsupported, "{} is {}; this build runs up to {}",
+                hyperparameters.key("ssm.conv_kernel"), config.conv_taps, kMaxConvTaps);
   }
   return config;
 }
@@ -104,7 +109,8 @@ namespace {
 std::vector<float> taps_first(const std::vector<float>& weights, size_t taps, size_t channels) {
   std::vector<float> transposed(weights.size());
   for (size_t channel = 0; channel < channels; ++channel) {
-    for (size_t tap = 0; tap < taps; ++tap) transposed[tap * channels + channel] = weights[channel * taps + tap];
+    for (size_t tap = 0; tap < taps; ++tap)
+      transposed[tap * channels + channel] = weights[channel * taps + tap];
   }
   return transposed;
 }
@@ -116,8 +122,10 @@ Result<std::unique_ptr<Mixer>> build_mamba2(WeightLoader& weights, size_t layer,
   const auto name = [&](std::string_view part) { return layer_tensor(layer, part); };
   const uint64_t channels = config.channels();
   const uint64_t heads = config.heads;
-  OXBOW_ASSIGN(parts.in, weights.matrix(name("ssm_in.weight"), config.embedding, config.inner + config.row_floats()));
-  OXBOW_ASSIGN(const std::vector<float> conv, weights.vector(name("ssm_conv1d.weight"), {config.conv_taps, channels}));
+  OXBOW_ASSIGN(parts.in,
+               weights.matrix(name("ssm_in.weight"), config.embedding, config.inner + config.row_floats()));
+  OXBOW_ASSIGN(const std::vector<float> conv,
+               weights.vector(name("ssm_conv1d.weight"), {config.conv_taps, channels}));
   parts.conv = taps_first(conv, config.conv_taps, channels);
   if (weights.has(name("ssm_conv1d.bias"))) {
     OXBOW_ASSIGN(parts.conv_bias, weights.vector(name("ssm_conv1d.bias"), {channels}));
@@ -126,16 +134,19 @@ Result<std::unique_ptr<Mixer>> build_mamba2(WeightLoader& weights, size_t layer,
   OXBOW_ASSIGN(parts.a, weights.vector(name("ssm_a"), {1, heads}));
   OXBOW_ASSIGN(parts.d, weights.vector(name("ssm_d"), {1, heads}));
   if (weights.has(name("ssm_norm.weight"))) {
-    OXBOW_ASSIGN(parts.norm, weights.vector(name("ssm_norm.weight"), {config.inner / config.groups, config.groups}));
+    OXBOW_ASSIGN(parts.norm,
+                 weights.vector(name("ssm_norm.weight"), {config.inner / config.groups, config.groups}));
   }
   OXBOW_ASSIGN(parts.out, weights.matrix(name("ssm_out.weight"), config.inner, config.embedding));
   return std::make_unique<Mamba2>(config, std::move(parts));
 }
 
-Result<std::unique_ptr<FeedForward>> build_swiglu(WeightLoader& weights, size_t layer, size_t embedding, size_t width,
-                                                  std::string_view suffix) {
+Result<std::unique_ptr<FeedForward>> build_swiglu(WeightLoader& weights, size_t layer, size_t embedding,
+                                                  size_t width, std::string_view suffix) {
   SwigluWeights parts;
-  const auto name = [&](std::string_view part) { return layer_tensor(layer, fmt::format("{}{}.weight", part, suffix)); };
+  const auto name = [&](std::string_view part) {
+    return layer_tensor(layer, fmt::format("{}{}.weight", part, suffix));
+  };
   OXBOW_ASSIGN(parts.gate, weights.matrix(name("ffn_gate"), embedding, width));
   OXBOW_ASSIGN(parts.up, weights.matrix(name("ffn_up"), embedding, width));
   OXBOW_ASSIGN(parts.down, weights.matrix(name("ffn_down"), width, embedding));

@@ -35,7 +35,8 @@ size_t Model::scratch_bytes(size_t max_rows, size_t max_outputs, int threads) co
   carve(carver, max_rows, max_outputs);
   size_t part_bytes = 0;
   for (const Layer& layer : network_.layers) {
-    for (const auto& mixer : layer.mixers) part_bytes = std::max(part_bytes, mixer->scratch_bytes(max_rows, threads));
+    for (const auto& mixer : layer.mixers)
+      part_bytes = std::max(part_bytes, mixer->scratch_bytes(max_rows, threads));
     for (const auto& feed_forward : layer.feed_forwards) {
       part_bytes = std::max(part_bytes, feed_forward->scratch_bytes(max_rows, threads));
     }
@@ -48,12 +49,14 @@ void Model::forward(const memory::StepViews& views, std::span<const TokenId> tok
                     float* logits) const {
   const size_t rows = views.rows;
   const size_t embedding = network_.embedding;
-  OXBOW_CHECK(tokens.size() == rows && scratch.size() >= scratch_bytes(rows, output_rows.size(), pool.size()));
+  OXBOW_CHECK(tokens.size() == rows &&
+              scratch.size() >= scratch_bytes(rows, output_rows.size(), pool.size()));
   Carver carver(scratch.data());
   const Buffers buffers = carve(carver, rows, output_rows.size());
   const StepContext context{kernels::kernels(), pool, views, buffers.ropes, carver.rest()};
   for (size_t i = 0; i < ropes_.size(); ++i) {
-    ropes_[i].fill(views.spans, const_cast<float*>(buffers.ropes[i].cos), const_cast<float*>(buffers.ropes[i].sin));
+    ropes_[i].fill(views.spans, const_cast<float*>(buffers.ropes[i].cos),
+                   const_cast<float*>(buffers.ropes[i].sin));
   }
 
   embed(context, tokens, buffers.x);

@@ -16,9 +16,13 @@ tl::unexpected<Error> missing(const std::string& key) {
 Hyperparameters::Hyperparameters(const gguf::File& file, std::string architecture)
     : file_(file), architecture_(std::move(architecture)) {}
 
-std::string Hyperparameters::key(std::string_view name) const { return fmt::format("{}.{}", architecture_, name); }
+std::string Hyperparameters::key(std::string_view name) const {
+  return fmt::format("{}.{}", architecture_, name);
+}
 
-bool Hyperparameters::has(std::string_view name) const { return file_.find(key(name)) != nullptr; }
+bool Hyperparameters::has(std::string_view name) const {
+  return file_.find(key(name)) != nullptr;
+}
 
 Result<std::optional<size_t>> Hyperparameters::find_size(std::string_view name) {
   const std::string full = key(name);
@@ -52,7 +56,8 @@ Result<double> Hyperparameters::real_or(std::string_view name, double fallback) 
   const std::string full = key(name);
   read_.insert(full);
   OXBOW_ASSIGN(const auto value, file_.find_float(full));
-  if (value && !std::isfinite(*value)) return fail(ErrorKind::kInvalidInput, "{} is not a finite number", full);
+  if (value && !std::isfinite(*value))
+    return fail(ErrorKind::kInvalidInput, "{} is not a finite number", full);
   return value.value_or(fallback);
 }
 
@@ -99,7 +104,8 @@ Result<std::vector<size_t>> Hyperparameters::per_layer(std::string_view name, si
   return sizes;
 }
 
-Result<std::vector<size_t>> Hyperparameters::per_layer_or(std::string_view name, size_t layers, size_t fallback) {
+Result<std::vector<size_t>> Hyperparameters::per_layer_or(std::string_view name, size_t layers,
+                                                          size_t fallback) {
   if (!has(name)) return std::vector<size_t>(layers, fallback);
   return per_layer(name, layers);
 }
@@ -108,7 +114,8 @@ Status Hyperparameters::refuse_unread() const {
   const std::string prefix = architecture_ + ".";
   for (const auto& [name, value] : file_.metadata()) {
     if (name.starts_with(prefix) && !read_.contains(name)) {
-      return fail(ErrorKind::kUnsupported, "the metadata key {} is not known for this architecture; it may change the results", name);
+      return fail(ErrorKind::kUnsupported,
+                  "the metadata key {} is not known for this architecture; it may change the results", name);
     }
   }
   return {};

@@ -1,6 +1,6 @@
 #pragma once
-// The settings of one architecture in a GGUF file. Every key is read by name, checked, and remembered, so that a
-// setting nobody asked for is refused instead of ignored.
+// The settings of one architecture in a GGUF file. Every key is read by name, checked, and remembered, so
+// that a setting nobody asked for is refused instead of ignored.
 
 #include <cstddef>
 #include <set>
@@ -13,8 +13,8 @@
 
 namespace oxbow::model {
 
-// Keys are given without the architecture's prefix: "block_count" reads "granitehybrid.block_count". Errors name the
-// whole key. Numbers above 2^31 are refused.
+// Keys are given without the architecture's prefix: "block_count" reads "granitehybrid.block_count". Errors
+// name the whole key. Numbers above 2^31 are refused.
 class Hyperparameters {
  public:
   Hyperparameters(const gguf::File& file, std::string architecture);
@@ -23,10 +23,10 @@ class Hyperparameters {
   std::string key(std::string_view name) const;
   bool has(std::string_view name) const;
 
-  Result<size_t> positive(std::string_view name);                       // required, at least 1
-  Result<size_t> size(std::string_view name);                           // required
+  Result<size_t> positive(std::string_view name);  // required, at least 1
+  Result<size_t> size(std::string_view name);      // required
   Result<size_t> size_or(std::string_view name, size_t fallback);
-  Result<double> real(std::string_view name);                           // required, finite
+  Result<double> real(std::string_view name);  // required, finite
   Result<double> real_or(std::string_view name, double fallback);
   Result<bool> flag_or(std::string_view name, bool fallback);
   Result<std::string> text_or(std::string_view name, std::string_view fallback);

@@ -27,8 +27,9 @@ kernels::PanelMatrix Matrix::view(size_t index) const {
   return view;
 }
 
-kernels::Activations make_activations(const StepContext& context, const float* values, size_t stride, size_t rows,
-                                      size_t cols, bool quantize, const kernels::QuantizedRows& quantized) {
+kernels::Activations make_activations(const StepContext& context, const float* values, size_t stride,
+                                      size_t rows, size_t cols, bool quantize,
+                                      const kernels::QuantizedRows& quantized) {
   kernels::Activations x;
   x.values = values;
   x.stride = stride;
@@ -45,7 +46,8 @@ kernels::Activations make_activations(const StepContext& context, const float* v
   return x;
 }
 
-void multiply(const StepContext& context, const Matrix& w, const kernels::Activations& x, float* y, size_t y_stride) {
+void multiply(const StepContext& context, const Matrix& w, const kernels::Activations& x, float* y,
+              size_t y_stride) {
   const kernels::PanelMatrix view = w.view();
   const size_t panels = view.panel_count();
   context.pool.run(panels, panel_grain(panels, context.pool.size()), [&](size_t begin, size_t end, int) {

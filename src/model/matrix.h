@@ -19,7 +19,7 @@ class Matrix {
   size_t rows() const { return view_.rows; }  // outputs
   size_t cols() const { return view_.cols; }  // inputs
   size_t count() const { return count_; }
-  size_t size_bytes() const { return panels_.size(); }
+  size_t size_bytes() const { return count_ * view_.panel_count() * view_.panel_stride; }
   bool takes_quantized_rows() const { return kernels::takes_quantized_rows(view_.format); }
   kernels::PanelMatrix view(size_t index = 0) const;
 
@@ -29,12 +29,14 @@ class Matrix {
   AlignedBuffer panels_;
 };
 
-// Rows of activations for one or several products, quantised when a matrix asks for it. `quantized` must have room for
-// the rows (Carver::quantized); it is filled in parallel.
-kernels::Activations make_activations(const StepContext& context, const float* values, size_t stride, size_t rows,
-                                      size_t cols, bool quantize, const kernels::QuantizedRows& quantized);
+// Rows of activations for one or several products, quantised when a matrix asks for it. `quantized` must have
+// room for the rows (Carver::quantized); it is filled in parallel.
+kernels::Activations make_activations(const StepContext& context, const float* values, size_t stride,
+                                      size_t rows, size_t cols, bool quantize,
+                                      const kernels::QuantizedRows& quantized);
 
 // y[t, r] for all rows of x.
-void multiply(const StepContext& context, const Matrix& w, const kernels::Activations& x, float* y, size_t y_stride);
+void multiply(const StepContext& context, const Matrix& w, const kernels::Activations& x, float* y,
+              size_t y_stride);
 
 }  // namespace oxbow::model

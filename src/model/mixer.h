@@ -21,8 +21,8 @@ class Mixer {
   virtual char letter() const = 0;
   virtual size_t weight_bytes() const = 0;
   virtual size_t scratch_bytes(size_t rows, int threads) const = 0;
-  // x: [rows, embedding] after the norm. y: [rows, embedding], overwritten. `spec` counts this mixer's state among the
-  // specs of its kind.
+  // x: [rows, embedding] after the norm. y: [rows, embedding], overwritten. `spec` counts this mixer's state
+  // among the specs of its kind.
   virtual void run(const StepContext& context, size_t spec, const float* x, float* y) const = 0;
 };
 

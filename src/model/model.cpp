@@ -22,8 +22,8 @@ Result<std::unique_ptr<Model>> Model::load(std::shared_ptr<const gguf::File> fil
   if (!name) return fail(ErrorKind::kInvalidInput, "the metadata key general.architecture is missing");
   const Architecture* architecture = find_architecture(*name);
   if (architecture == nullptr) {
-    return fail(ErrorKind::kUnsupported, "the architecture \"{}\" is not supported; this build runs {}", *name,
-                fmt::join(architecture_names(), ", "));
+    return fail(ErrorKind::kUnsupported, "the architecture \"{}\" is not supported; this build runs {}",
+                *name, fmt::join(architecture_names(), ", "));
   }
   std::unique_ptr<Model> model(new Model());
   model->file_ = file;
@@ -61,7 +61,8 @@ std::string Model::layer_letters(size_t index) const {
   std::string letters;
   for (const auto& mixer : layer.mixers) letters += mixer->letter();
   if (layer.feed_forwards.empty()) return letters;
-  const bool experts = std::ranges::any_of(layer.feed_forwards, [](const auto& part) { return part->has_experts(); });
+  const bool experts =
+      std::ranges::any_of(layer.feed_forwards, [](const auto& part) { return part->has_experts(); });
   letters += experts ? 'E' : 'F';
   return letters;
 }

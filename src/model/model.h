@@ -46,18 +46,20 @@ class Model {
   // Bytes of the scratch block for steps of at most max_rows tokens and max_outputs rows of logits.
   size_t scratch_bytes(size_t max_rows, size_t max_outputs, int threads) const;
 
-  // Runs one step. tokens: one per row of the views, each below vocabulary(). output_rows: rows whose logits are wanted.
-  // logits: [output_rows.size(), vocabulary()]. Fills the views' pages, states and rows. scratch: scratch_bytes() for
-  // at least this many rows and outputs, 64-byte aligned.
-  void forward(const memory::StepViews& views, std::span<const TokenId> tokens, std::span<const size_t> output_rows,
-               ThreadPool& pool, std::span<std::byte> scratch, float* logits) const;
+  // Runs one step. tokens: one per row of the views, each below vocabulary(). output_rows: rows whose logits
+  // are wanted. logits: [output_rows.size(), vocabulary()]. Fills the views' pages, states and rows. scratch:
+  // scratch_bytes() for at least this many rows and outputs, 64-byte aligned.
+  void forward(const memory::StepViews& views, std::span<const TokenId> tokens,
+               std::span<const size_t> output_rows, ThreadPool& pool, std::span<std::byte> scratch,
+               float* logits) const;
 
  private:
   struct Buffers;
   Model() = default;
   Buffers carve(class Carver& carver, size_t rows, size_t outputs) const;
   void embed(const struct StepContext& context, std::span<const TokenId> tokens, float* x) const;
-  void norm(const StepContext& context, const float* x, const std::vector<float>& weights, size_t rows, float* y) const;
+  void norm(const StepContext& context, const float* x, const std::vector<float>& weights, size_t rows,
+            float* y) const;
   void add_residual(const StepContext& context, const float* y, float* x) const;
 
   std::shared_ptr<const gguf::File> file_;

@@ -9,8 +9,8 @@
 
 namespace oxbow::model {
 
-// Hands out 64-byte aligned pieces of a block in order. Without a block it only counts, so that the same carving code
-// says how many bytes it needs.
+// Hands out 64-byte aligned pieces of a block in order. Without a block it only counts, so that the same
+// carving code says how many bytes it needs.
 class Carver {
  public:
   Carver() = default;

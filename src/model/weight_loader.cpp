@@ -29,7 +29,8 @@ Result<size_t> WeightLoader::vocabulary_size() const {
   OXBOW_ASSIGN(const auto* tokens, file_.find_string_array("tokenizer.ggml.tokens"));
   const gguf::Tensor* table = file_.find_tensor("token_embd.weight");
   const size_t size = tokens != nullptr ? tokens->size() : table != nullptr ? table->dimension(1) : 0;
-  if (size == 0) return fail(ErrorKind::kInvalidInput, "the file has no vocabulary: tokenizer.ggml.tokens is missing");
+  if (size == 0)
+    return fail(ErrorKind::kInvalidInput, "the file has no vocabulary: tokenizer.ggml.tokens is missing");
   return size;
 }
 
@@ -37,7 +38,8 @@ Result<const gguf::Tensor*> WeightLoader::tensor(const std::string& name, std::v
   read_.insert(name);
   const gguf::Tensor* tensor = file_.find_tensor(name);
   if (tensor == nullptr) {
-    return fail(ErrorKind::kInvalidInput, "the tensor {} is missing (expected shape [{}])", name, fmt::join(shape, ", "));
+    return fail(ErrorKind::kInvalidInput, "the tensor {} is missing (expected shape [{}])", name,
+                fmt::join(shape, ", "));
   }
   if (without_trailing_ones(tensor->shape) != without_trailing_ones(shape)) {
     return fail(ErrorKind::kInvalidInput, "the tensor {} has shape [{}], expected [{}]", name,
@@ -74,16 +76,21 @@ Result<Matrix> WeightLoader::pack(const gguf::Tensor& tensor, size_t cols, size_
   const TensorType type = decode ? TensorType::kF32 : tensor.type;
   const kernels::PanelFormat format = kernels::panel_format(type);
   if (kernels::takes_quantized_rows(format) && cols % kernels::kActivationBlock != 0) {
-    return fail(ErrorKind::kUnsupported, "the tensor {} has rows of {} values, expected a multiple of {}", tensor.name,
-                cols, kernels::kActivationBlock);
+    return fail(ErrorKind::kUnsupported, "the tensor {} has rows of {} values, expected a multiple of {}",
+                tensor.name, cols, kernels::kActivationBlock);
   }
   const size_t panel_bytes = kernels::panel_bytes(format, cols);
   const size_t panels_each = ceil_div(rows, kernels::kPanelRows);
   const size_t panels = panels_each * count;
+  if (options_.shapes_only) {
+    OXBOW_TRY(advance(tensor));
+    return Matrix(format, rows, cols, count, AlignedBuffer());
+  }
   AlignedBuffer buffer = AlignedBuffer::try_allocate(panels * panel_bytes);
   if (buffer.empty()) {
-    return fail(ErrorKind::kOutOfBudget, "the tensor {} needs {} bytes of memory, which the system does not have",
-                tensor.name, panels * panel_bytes);
+    return fail(ErrorKind::kOutOfBudget,
+                "the tensor {} needs {} bytes of memory, which the system does not have", tensor.name,
+                panels * panel_bytes);
   }
   const size_t row_bytes = *gguf::tensor_bytes(tensor.type, cols);
   pool_.run(panels, std::max<size_t>(1, panels / 64), [&](size_t begin, size_t end, int) {
@@ -95,8 +102,8 @@ Result<Matrix> WeightLoader::pack(const gguf::Tensor& tensor, size_t cols, size_
       std::byte* destination = buffer.data() + panel * panel_bytes;
       if (decode) {
         quant::decode(tensor.type, {source, in_panel * row_bytes}, std::span(decoded).first(in_panel * cols));
-        kernels::pack_panel(type, reinterpret_cast<const std::byte*>(decoded.data()), cols * sizeof(float), in_panel,
-                            cols, destination);
+        kernels::pack_panel(type, reinterpret_cast<const std::byte*>(decoded.data()), cols * sizeof(float),
+                            in_panel, cols, destination);
       } else {
         kernels::pack_panel(type, source, row_bytes, in_panel, cols, destination);
       }
@@ -118,8 +125,8 @@ Status WeightLoader::advance(const gguf::Tensor& tensor) {
 Status WeightLoader::refuse_unread() const {
   for (const gguf::Tensor& tensor : file_.tensors()) {
     if (!read_.contains(tensor.name)) {
-      return fail(ErrorKind::kUnsupported, "the tensor {} is not known for this architecture; it may change the results",
-                  tensor.name);
+      return fail(ErrorKind::kUnsupported,
+                  "the tensor {} is not known for this architecture; it may change the results", tensor.name);
     }
   }
   return {};

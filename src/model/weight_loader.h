@@ -16,11 +16,13 @@
 namespace oxbow::model {
 
 struct LoadOptions {
-  // Multiply f32 activations with decoded weights instead of 8-bit products: exact up to f32 rounding, slow, and four
-  // bytes per weight. For tests against exact references.
+  // Multiply f32 activations with decoded weights instead of 8-bit products: exact up to f32 rounding, slow,
+  // and four bytes per weight. For tests against exact references.
   bool decode_weights = false;
   // Go on when the file has settings or tensors that the architecture does not know.
   bool allow_unknown = false;
+  // Leave the matrices empty: the model answers questions but must not run a step.
+  bool shapes_only = false;
   // Called between tensors with the bytes done and in all; returning false stops the load.
   std::function<bool(size_t done, size_t total)> progress;
 };

@@ -21,12 +21,16 @@ class Files : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(directory_); }
   std::string path(const char* name) const { return (directory_ / name).string(); }
-  size_t entries() const { return static_cast<size_t>(std::distance(fs::directory_iterator(directory_), {})); }
+  size_t entries() const {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(directory_), {}));
+  }
 
   fs::path directory_;
 };
 
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
 
 TEST_F(Files, CommittedFileIsReadBackWhole) {
   auto file = AtomicFile::create(path("a"));
@@ -36,7 +40,8 @@ TEST_F(Files, CommittedFileIsReadBackWhole) {
   ASSERT_TRUE(file->commit());
   auto mapped = MappedFile::open(path("a"));
   ASSERT_TRUE(mapped) << mapped.error().message;
-  EXPECT_EQ(std::string(reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size()), "hello world");
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size()),
+            "hello world");
   EXPECT_EQ(entries(), 1U);
 }
 

@@ -23,7 +23,8 @@ Difference compare(const std::vector<Row>& rows, std::span<const float> referenc
   double sum = 0.0;
   for (size_t i = 0; i < rows.size(); ++i) {
     for (size_t j = 0; j < rows[i].size(); ++j) {
-      const double d = std::abs(rows[i][j] - static_cast<double>(reference[(first_row + i) * rows[i].size() + j]));
+      const double d =
+          std::abs(rows[i][j] - static_cast<double>(reference[(first_row + i) * rows[i].size() + j]));
       difference.largest = std::isnan(d) ? INFINITY : std::max(difference.largest, d);
       sum += d * d;
     }
@@ -36,7 +37,8 @@ size_t argmax_agreement(const std::vector<Row>& rows, std::span<const float> ref
   size_t equal = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     const auto row = reference.subspan(i * rows[i].size(), rows[i].size());
-    equal += std::ranges::max_element(rows[i]) - rows[i].begin() == std::ranges::max_element(row) - row.begin();
+    equal +=
+        std::ranges::max_element(rows[i]) - rows[i].begin() == std::ranges::max_element(row) - row.begin();
   }
   return equal;
 }
@@ -58,7 +60,8 @@ bool is_quantized(const std::string& name) {
 
 const model::LoadOptions kExact{.decode_weights = true, .progress = {}};
 
-// ---- goldens of the repository --------------------------------------------------------------------------------
+// ---- goldens of the repository
+// --------------------------------------------------------------------------------
 
 class RepositoryGolden : public ::testing::TestWithParam<std::string> {
  protected:
@@ -87,7 +90,8 @@ TEST_P(RepositoryGolden, IntegerProductsStayNearTheExactLogits) {
 INSTANTIATE_TEST_SUITE_P(Models, RepositoryGolden, ::testing::ValuesIn(repository_goldens()),
                          [](const auto& model) { return test_name(model.param); });
 
-// ---- goldens of the shared folder ------------------------------------------------------------------------------
+// ---- goldens of the shared folder
+// ------------------------------------------------------------------------------
 
 std::vector<std::string> shared_goldens() {
   if (shared_directory().empty()) return {"absent"};

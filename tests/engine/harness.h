@@ -1,5 +1,6 @@
 #pragma once
-// A model, a memory and a forward pass in the plainest form, for tests that cut tokens into steps in odd ways.
+// A model, a memory and a forward pass in the plainest form, for tests that cut tokens into steps in odd
+// ways.
 
 #include <gtest/gtest.h>
 
@@ -49,8 +50,8 @@ inline std::shared_ptr<const model::Model> load_model(const std::string& path,
 
 constexpr memory::KvTypes kFloatKv{kernels::KvType::kF32, kernels::KvType::kF32};
 
-// Steps with the logits of every token. With rewind_bytes = 1 the log is as short as it can be, so that bases move
-// often.
+// Steps with the logits of every token. With rewind_bytes = 1 the log is as short as it can be, so that bases
+// move often.
 class Runner {
  public:
   Runner(std::shared_ptr<const model::Model> model, int threads, memory::KvTypes kv = kFloatKv,
@@ -62,18 +63,20 @@ class Runner {
   Memory& memory() { return memory_; }
   const model::Model& model() const { return *model_; }
 
-  // Evaluates the batch and returns its logits row by row; then commits accepted[i] tokens of entry i (all of them
-  // when accepted is empty), or abandons the step.
+  // Evaluates the batch and returns its logits row by row; then commits accepted[i] tokens of entry i (all of
+  // them when accepted is empty), or abandons the step.
   std::vector<Row> step(std::span<const BatchEntry> batch, std::span<const size_t> accepted = {},
                         bool abandon = false) {
     std::vector<TokenId> tokens;
-    for (const BatchEntry& entry : batch) tokens.insert(tokens.end(), entry.tokens.begin(), entry.tokens.end());
+    for (const BatchEntry& entry : batch)
+      tokens.insert(tokens.end(), entry.tokens.begin(), entry.tokens.end());
     std::vector<size_t> outputs(tokens.size());
     for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = i;
     const size_t vocabulary = model_->vocabulary();
     std::vector<float> logits(tokens.size() * vocabulary);
     AlignedBuffer scratch(model_->scratch_bytes(tokens.size(), outputs.size(), pool_.size()));
-    std::memset(scratch.data(), 0xff, scratch.size());  // every float a NaN: nothing may leak from step to step
+    std::memset(scratch.data(), 0xff,
+                scratch.size());  // every float a NaN: nothing may leak from step to step
     auto step = memory_.prepare(batch);
     if (!step) throw std::runtime_error(step.error().message);
     model_->forward(step->views(), tokens, outputs, pool_, scratch.as<std::byte>(), logits.data());

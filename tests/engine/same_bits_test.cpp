@@ -1,6 +1,6 @@
-// The first guarantee: the logits of a token depend on the model and the tokens before it, and on nothing else.
-// Random operations run over a few sequences; whatever they did, each token's logits must have the bits of one plain
-// pass over the same tokens.
+// The first guarantee: the logits of a token depend on the model and the tokens before it, and on nothing
+// else. Random operations run over a few sequences; whatever they did, each token's logits must have the bits
+// of one plain pass over the same tokens.
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -16,12 +16,13 @@ namespace {
 struct Op {
   enum Kind : uint8_t { kAppend, kBatch, kFork, kTruncate, kDrop, kAbandon, kReject, kCreate, kKinds };
   Kind kind;
-  uint8_t which;   // sequence
+  uint8_t which;  // sequence
   uint16_t amount;
 };
 
 std::ostream& operator<<(std::ostream& out, const Op& op) {
-  constexpr const char* kNames[] = {"append", "batch", "fork", "truncate", "drop", "abandon", "reject", "create"};
+  constexpr const char* kNames[] = {"append", "batch",   "fork",   "truncate",
+                                    "drop",   "abandon", "reject", "create"};
   return out << kNames[op.kind] << '(' << int{op.which} << ", " << op.amount << ')';
 }
 
@@ -46,11 +47,11 @@ namespace {
 // The logits of a token sequence in one plain pass, remembered for its prefixes.
 class Oracle {
  public:
-  explicit Oracle(std::shared_ptr<const model::Model> model) : model_(std::move(model)) {}
+  Oracle(std::shared_ptr<const model::Model> model, memory::KvTypes kv) : model_(std::move(model)), kv_(kv) {}
 
   void expect(std::span<const TokenId> tokens, const std::vector<Row>& rows) {
     // Rewind bytes of a gigabyte: the log keeps every row, and no base is ever laid.
-    Runner plain(model_, 1, kFloatKv, size_t{1} << 28);
+    Runner plain(model_, 1, kv_, size_t{1} << 28);
     const std::vector<Row> reference = plain.run(tokens);
     RC_ASSERT(rows.size() == tokens.size());
     for (size_t i = 0; i < rows.size(); ++i) RC_ASSERT(same_bits(rows[i], reference[i]));
@@ -58,12 +59,16 @@ class Oracle {
 
  private:
   std::shared_ptr<const model::Model> model_;
+  memory::KvTypes kv_;
 };
 
 // Sequences under random operations, each with the tokens it should hold and the logits seen for them.
 class Players {
  public:
-  Players(std::shared_ptr<const model::Model> model, int threads) : runner_(model, threads), oracle_(model) { create(); }
+  Players(std::shared_ptr<const model::Model> model, int threads, memory::KvTypes kv)
+      : runner_(model, threads, kv), oracle_(model, kv) {
+    create();
+  }
 
   void play(const Op& op) {
     if (players_.empty() || op.kind == Op::kCreate) return create();
@@ -104,6 +109,8 @@ class Players {
     RC_ASSERT(runner_.memory().pool().used_bytes() == 0U);
   }
 
+  size_t evaluated() const { return evaluated_; }
+
  private:
   static constexpr size_t kMostTokens = 150;
   static constexpr size_t kMostPlayers = 4;
@@ -136,6 +143,7 @@ class Players {
       entries.push_back({players[i]->id, tokens[i], accepted.empty() ? 0 : tokens[i].size() - accepted[i]});
     }
     const std::vector<Row> rows = runner_.step(entries, accepted, abandon);
+    evaluated_ += rows.size();
     if (abandon) return;
     size_t first = 0;
     for (size_t i = 0; i < players.size(); ++i) {
@@ -197,14 +205,16 @@ class Players {
   Oracle oracle_;
   std::vector<Player> players_;
   uint64_t seed_ = 0;
+  size_t evaluated_ = 0;
 };
 
-// OXBOW_CASES: random cases per model (default 12).
-rc::detail::TestParams parameters() {
+// OXBOW_CASES: random cases per model (default 150). A failure prints the seed that repeats it through
+// RC_PARAMS.
+rc::detail::TestParams parameters(const std::string& model) {
   rc::detail::TestParams params = rc::detail::configuration().testParams;
   const char* cases = std::getenv("OXBOW_CASES");
-  params.maxSuccess = cases != nullptr ? std::atoi(cases) : 12;
-  params.maxSize = 60;
+  params.maxSuccess = cases != nullptr ? std::atoi(cases) : 150;
+  params.seed += std::hash<std::string>()(model);
   return params;
 }
 
@@ -217,19 +227,28 @@ class SameBits : public ::testing::TestWithParam<std::string> {
 
 TEST_P(SameBits, WhateverTheOperations) {
   const auto model = load();
+  size_t cases = 0;
+  size_t operations = 0;
+  size_t evaluated = 0;
   const auto result = rc::detail::checkTestable(
       [&] {
         const auto threads = *rc::gen::inRange(1, 3);
-        const auto ops = *rc::gen::container<std::vector<Op>>(rc::gen::arbitrary<Op>());
-        Players players(model, threads);
+        const auto ops = *rc::gen::scale(0.8, rc::gen::container<std::vector<Op>>(rc::gen::arbitrary<Op>()));
+        const bool half = *rc::gen::arbitrary<bool>();
+        Players players(model, threads, half ? memory::KvTypes{} : kFloatKv);
         for (const Op& op : ops) players.play(op);
         players.check();
+        ++cases;
+        operations += ops.size();
+        evaluated += players.evaluated();
       },
-      rc::detail::TestMetadata{"same bits", GetParam()}, parameters());
+      rc::detail::TestMetadata{"same bits", GetParam()}, parameters(GetParam()));
   std::ostringstream report;
   rc::detail::printResultMessage(result, report);
   rc::detail::SuccessResult success;
   EXPECT_TRUE(result.match(success)) << report.str();
+  std::printf("%s: %zu random cases, %zu operations, %zu tokens evaluated\n", GetParam().c_str(), cases,
+              operations, evaluated);
 }
 
 TEST_P(SameBits, ForEveryChunkLengthThreadCountAndInstructionSet) {

@@ -38,7 +38,8 @@ TEST(Memory, KindsAreAnsweredFromTheSpecs) {
 }
 
 TEST(Memory, SpecsWithTheSameWindowShareAPage) {
-  const std::vector<StateSpec> specs = {{0, KvSpec{2, 8, 16, 0}}, {1, KvSpec{1, 4, 4, 128}}, {2, KvSpec{2, 8, 16, 0}}};
+  const std::vector<StateSpec> specs = {
+      {0, KvSpec{2, 8, 16, 0}}, {1, KvSpec{1, 4, 4, 128}}, {2, KvSpec{2, 8, 16, 0}}};
   const MemoryLayout layout(specs, {kernels::KvType::kF16, kernels::KvType::kF32});
   ASSERT_EQ(layout.groups().size(), 2U);
   const size_t one = 2 * 64 * (8 * 2 + 16 * 4);

@@ -11,6 +11,8 @@ std::string shared_directory() {
   return std::filesystem::is_directory(path) ? path : "";
 }
 
-std::string source_path(const std::string& relative) { return std::string(OXBOW_SOURCE_DIR) + "/" + relative; }
+std::string source_path(const std::string& relative) {
+  return std::string(OXBOW_SOURCE_DIR) + "/" + relative;
+}
 
 }  // namespace oxbow::testing

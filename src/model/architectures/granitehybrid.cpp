@@ -1,4 +1,5 @@
-// Granite 4.0-H and Bamba: Mamba-2 layers with a few attention layers among them; dense or mixture of experts.
+// Granite 4.0-H and Bamba: Mamba-2 layers with a few attention layers among them; dense or mixture of
+// experts.
 
 #include <cmath>
 
@@ -52,8 +53,8 @@ Result<Settings> read_settings(Hyperparameters& hp, size_t layers, Network& netw
   return s;
 }
 
-Result<std::unique_ptr<Mixer>> build_mixer(Hyperparameters& hp, WeightLoader& weights, const Settings& s, size_t layer,
-                                           const Mamba2Config& mamba, Network& network) {
+Result<std::unique_ptr<Mixer>> build_mixer(Hyperparameters& hp, WeightLoader& weights, const Settings& s,
+                                           size_t layer, const Mamba2Config& mamba, Network& network) {
   if (s.kv_heads[layer] == 0) return build_mamba2(weights, layer, mamba);
   AttentionConfig attention;
   attention.embedding = network.embedding;
@@ -70,7 +71,8 @@ Result<std::unique_ptr<Mixer>> build_mixer(Hyperparameters& hp, WeightLoader& we
   return build_attention(weights, layer, attention, network);
 }
 
-Status build_feed_forward(WeightLoader& weights, const Settings& s, size_t index, size_t embedding, Layer& layer) {
+Status build_feed_forward(WeightLoader& weights, const Settings& s, size_t index, size_t embedding,
+                          Layer& layer) {
   if (s.experts == 0) {
     OXBOW_ASSIGN(layer.feed_forwards.emplace_back(), build_swiglu(weights, index, embedding, s.feed_forward));
     return {};
@@ -78,11 +80,13 @@ Status build_feed_forward(WeightLoader& weights, const Settings& s, size_t index
   ExpertsWeights parts;
   const auto name = [&](std::string_view part) { return layer_tensor(index, part); };
   OXBOW_ASSIGN(parts.router, weights.matrix(name("ffn_gate_inp.weight"), embedding, s.experts));
-  OXBOW_ASSIGN(parts.gate, weights.experts(name("ffn_gate_exps.weight"), embedding, s.feed_forward, s.experts));
+  OXBOW_ASSIGN(parts.gate,
+               weights.experts(name("ffn_gate_exps.weight"), embedding, s.feed_forward, s.experts));
   OXBOW_ASSIGN(parts.up, weights.experts(name("ffn_up_exps.weight"), embedding, s.feed_forward, s.experts));
-  OXBOW_ASSIGN(parts.down, weights.experts(name("ffn_down_exps.weight"), s.feed_forward, embedding, s.experts));
-  layer.feed_forwards.push_back(std::make_unique<Experts>(
-      ExpertsConfig{embedding, s.experts, s.experts_used, true}, std::move(parts)));
+  OXBOW_ASSIGN(parts.down,
+               weights.experts(name("ffn_down_exps.weight"), s.feed_forward, embedding, s.experts));
+  layer.feed_forwards.push_back(
+      std::make_unique<Experts>(ExpertsConfig{embedding, s.experts, s.experts_used, true}, std::move(parts)));
   if (s.shared_feed_forward > 0) {
     OXBOW_ASSIGN(layer.feed_forwards.emplace_back(),
                  build_swiglu(weights, index, embedding, s.shared_feed_forward, "_shexp"));
@@ -101,11 +105,13 @@ Result<Network> build_granitehybrid(Hyperparameters& hp, WeightLoader& weights) 
     Layer& layer = network.layers.emplace_back();
     OXBOW_ASSIGN(layer.mixer_norm, weights.vector(layer_tensor(i, "attn_norm.weight"), {network.embedding}));
     OXBOW_ASSIGN(layer.mixers.emplace_back(), build_mixer(hp, weights, settings, i, mamba, network));
-    OXBOW_ASSIGN(layer.feed_forward_norm, weights.vector(layer_tensor(i, "ffn_norm.weight"), {network.embedding}));
+    OXBOW_ASSIGN(layer.feed_forward_norm,
+                 weights.vector(layer_tensor(i, "ffn_norm.weight"), {network.embedding}));
     OXBOW_TRY(build_feed_forward(weights, settings, i, network.embedding, layer));
   }
   // Without rope these keys have no meaning, and files carry them all the same.
-  for (std::string_view key : {"rope.freq_base", "rope.dimension_count", "rope.scaling.type", "rope.scaling.factor"}) {
+  for (std::string_view key :
+       {"rope.freq_base", "rope.dimension_count", "rope.scaling.type", "rope.scaling.factor"}) {
     if (network.ropes.empty()) hp.ignore(key);
   }
   return network;

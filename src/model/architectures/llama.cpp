@@ -15,8 +15,14 @@ Result<Network> build_llama(Hyperparameters& hp, WeightLoader& weights) {
   OXBOW_ASSIGN(const size_t kv_heads, hp.size_or("attention.head_count_kv", heads));
   OXBOW_ASSIGN(const size_t head_dim, hp.size_or("attention.key_length", network.embedding / heads));
   OXBOW_ASSIGN(const size_t head_dim_v, hp.size_or("attention.value_length", head_dim));
-  AttentionConfig attention{network.embedding, heads, kv_heads, head_dim, head_dim_v,
-                            1.0f / std::sqrt(static_cast<float>(head_dim)), 0, std::nullopt};
+  AttentionConfig attention{network.embedding,
+                            heads,
+                            kv_heads,
+                            head_dim,
+                            head_dim_v,
+                            1.0f / std::sqrt(static_cast<float>(head_dim)),
+                            0,
+                            std::nullopt};
   OXBOW_TRY(check_heads(hp, attention));
   OXBOW_ASSIGN(const RopeConfig rope, read_rope(hp, head_dim, kernels::RopeStyle::kNorm));
   attention.rope = network.add_rope(rope);
@@ -25,7 +31,8 @@ Result<Network> build_llama(Hyperparameters& hp, WeightLoader& weights) {
     Layer& layer = network.layers.emplace_back();
     OXBOW_ASSIGN(layer.mixer_norm, weights.vector(layer_tensor(i, "attn_norm.weight"), {network.embedding}));
     OXBOW_ASSIGN(layer.mixers.emplace_back(), build_attention(weights, i, attention, network));
-    OXBOW_ASSIGN(layer.feed_forward_norm, weights.vector(layer_tensor(i, "ffn_norm.weight"), {network.embedding}));
+    OXBOW_ASSIGN(layer.feed_forward_norm,
+                 weights.vector(layer_tensor(i, "ffn_norm.weight"), {network.embedding}));
     OXBOW_ASSIGN(layer.feed_forwards.emplace_back(), build_swiglu(weights, i, network.embedding, width));
   }
   return network;

@@ -16,7 +16,7 @@ struct Experts::Buffers {
   float* gathered;       // [rows * used, embedding]
   float* gate;           // [rows * used, width]
   float* up;
-  float* outputs;        // [rows * used, embedding]
+  float* outputs;  // [rows * used, embedding]
   kernels::QuantizedRows router_rows;
   kernels::QuantizedRows quantized;  // [rows * used, max(embedding, width)]
 };
@@ -64,9 +64,9 @@ void Experts::run(const StepContext& context, const float* x, float* y) const {
   group(rows, buffers);
   gather(context, rows, x, buffers);
 
-  const auto grouped = make_activations(context, buffers.gathered, embedding, slots, embedding,
-                                        weights_.gate.takes_quantized_rows() || weights_.up.takes_quantized_rows(),
-                                        buffers.quantized);
+  const auto grouped = make_activations(
+      context, buffers.gathered, embedding, slots, embedding,
+      weights_.gate.takes_quantized_rows() || weights_.up.takes_quantized_rows(), buffers.quantized);
   multiply_grouped(context, weights_.gate, grouped, buffers, buffers.gate);
   multiply_grouped(context, weights_.up, grouped, buffers, buffers.up);
   context.pool.run(slots, 4, [&](size_t begin, size_t end, int) {
@@ -82,8 +82,8 @@ void Experts::run(const StepContext& context, const float* x, float* y) const {
       std::memset(sum, 0, embedding * sizeof(float));
       for (size_t rank = 0; rank < config_.used; ++rank) {
         const size_t assignment = row * config_.used + rank;
-        context.kernels.add_scaled(buffers.outputs + buffers.slot[assignment] * embedding, buffers.weights[assignment],
-                                   embedding, sum);
+        context.kernels.add_scaled(buffers.outputs + buffers.slot[assignment] * embedding,
+                                   buffers.weights[assignment], embedding, sum);
       }
     }
   });
@@ -140,7 +140,8 @@ void Experts::gather(const StepContext& context, size_t rows, const float* x, co
   const size_t embedding = config_.embedding;
   context.pool.run(rows * config_.used, 8, [&](size_t begin, size_t end, int) {
     for (size_t slot = begin; slot < end; ++slot) {
-      std::memcpy(buffers.gathered + slot * embedding, x + buffers.token[slot] * embedding, embedding * sizeof(float));
+      std::memcpy(buffers.gathered + slot * embedding, x + buffers.token[slot] * embedding,
+                  embedding * sizeof(float));
     }
   });
 }

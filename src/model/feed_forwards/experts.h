@@ -1,5 +1,6 @@
 #pragma once
-// Mixture of experts (Shazeer et al. 2017) with SwiGLU experts: each token runs through its `used` best experts.
+// Mixture of experts (Shazeer et al. 2017) with SwiGLU experts: each token runs through its `used` best
+// experts.
 
 #include "model/matrix.h"
 #include "model/mixer.h"
@@ -20,11 +21,12 @@ struct ExpertsWeights {
   Matrix down;
 };
 
-// Router: softmax over all experts, then the best, the lower index first among equals. Rows are grouped by expert, so
-// that each expert's weights are read once per step; outputs are added in ascending rank.
+// Router: softmax over all experts, then the best, the lower index first among equals. Rows are grouped by
+// expert, so that each expert's weights are read once per step; outputs are added in ascending rank.
 class Experts final : public FeedForward {
  public:
-  Experts(const ExpertsConfig& config, ExpertsWeights weights) : config_(config), weights_(std::move(weights)) {}
+  Experts(const ExpertsConfig& config, ExpertsWeights weights)
+      : config_(config), weights_(std::move(weights)) {}
   bool has_experts() const override { return true; }
   size_t weight_bytes() const override;
   size_t scratch_bytes(size_t rows, int threads) const override;

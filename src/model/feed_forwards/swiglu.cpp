@@ -34,9 +34,9 @@ void Swiglu::run(const StepContext& context, const float* x, float* y) const {
   const size_t width = weights_.gate.rows();
   Carver carver(context.scratch);
   const Buffers buffers = carve(carver, rows);
-  const auto input = make_activations(context, x, embedding, rows, embedding,
-                                      weights_.gate.takes_quantized_rows() || weights_.up.takes_quantized_rows(),
-                                      buffers.quantized);
+  const auto input = make_activations(
+      context, x, embedding, rows, embedding,
+      weights_.gate.takes_quantized_rows() || weights_.up.takes_quantized_rows(), buffers.quantized);
   multiply(context, weights_.gate, input, buffers.gate, width);
   multiply(context, weights_.up, input, buffers.up, width);
   context.pool.run(rows, 2, [&](size_t begin, size_t end, int) {

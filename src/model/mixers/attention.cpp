@@ -14,7 +14,8 @@ struct Attention::Buffers {
   size_t kernel_floats;
 };
 
-Attention::Attention(const AttentionConfig& config, AttentionWeights weights, const std::vector<RopeConfig>& ropes)
+Attention::Attention(const AttentionConfig& config, AttentionWeights weights,
+                     const std::vector<RopeConfig>& ropes)
     : config_(config), weights_(std::move(weights)) {
   if (config.rope) rope_ = ropes[*config.rope];
 }
@@ -24,7 +25,8 @@ memory::StateSpec Attention::state_spec() const {
 }
 
 size_t Attention::weight_bytes() const {
-  return weights_.q.size_bytes() + weights_.k.size_bytes() + weights_.v.size_bytes() + weights_.output.size_bytes();
+  return weights_.q.size_bytes() + weights_.k.size_bytes() + weights_.v.size_bytes() +
+         weights_.output.size_bytes();
 }
 
 Attention::Buffers Attention::carve(Carver& carver, size_t rows, int threads) const {
@@ -34,8 +36,9 @@ Attention::Buffers Attention::carve(Carver& carver, size_t rows, int threads) co
   buffers.v = carver.floats(rows * weights_.v.rows());
   buffers.attended = carver.floats(rows * weights_.output.cols());
   buffers.quantized = carver.quantized(rows, std::max(weights_.q.cols(), weights_.output.cols()));
-  buffers.kernel_floats = align_up(
-      kernels::attend_scratch_floats(config_.head_dim_k, config_.head_dim_v, config_.heads / config_.kv_heads), 16);
+  buffers.kernel_floats = align_up(kernels::attend_scratch_floats(config_.head_dim_k, config_.head_dim_v,
+                                                                  config_.heads / config_.kv_heads),
+                                   16);
   buffers.kernel = carver.floats(buffers.kernel_floats * static_cast<size_t>(threads));
   return buffers;
 }
@@ -75,13 +78,14 @@ void Attention::rotate(const StepContext& context, float* heads, size_t stride, 
   const size_t pairs = rope_.dimensions / 2;
   context.pool.run(context.rows(), 8, [&](size_t begin, size_t end, int) {
     for (size_t row = begin; row < end; ++row) {
-      context.kernels.rope(heads + row * stride, head_count, config_.head_dim_k, rope_.dimensions, rope_.style,
-                           table.cos + row * pairs, table.sin + row * pairs);
+      context.kernels.rope(heads + row * stride, head_count, config_.head_dim_k, rope_.dimensions,
+                           rope_.style, table.cos + row * pairs, table.sin + row * pairs);
     }
   });
 }
 
-void Attention::store(const StepContext& context, const memory::AttentionView& view, const Buffers& buffers) const {
+void Attention::store(const StepContext& context, const memory::AttentionView& view,
+                      const Buffers& buffers) const {
   const size_t heads = config_.kv_heads;
   context.pool.run(view.sequences.size() * heads, 1, [&](size_t begin, size_t end, int) {
     for (size_t task = begin; task < end; ++task) {
@@ -92,8 +96,9 @@ void Attention::store(const StepContext& context, const memory::AttentionView& v
         const size_t row = sequence.span.first_row + t;
         std::byte* page = sequence.pages[position / kernels::kKeyBlock];
         const size_t slot = position % kernels::kKeyBlock;
-        context.kernels.store_key(buffers.k + row * weights_.k.rows() + head * config_.head_dim_k, config_.head_dim_k,
-                                  slot, view.k_type, page + view.k_offset + head * view.k_head_bytes);
+        context.kernels.store_key(buffers.k + row * weights_.k.rows() + head * config_.head_dim_k,
+                                  config_.head_dim_k, slot, view.k_type,
+                                  page + view.k_offset + head * view.k_head_bytes);
         context.kernels.store_value(buffers.v + row * weights_.v.rows() + head * config_.head_dim_v,
                                     config_.head_dim_v, slot, view.v_type,
                                     page + view.v_offset + head * view.v_head_bytes);
@@ -102,7 +107,8 @@ void Attention::store(const StepContext& context, const memory::AttentionView& v
   });
 }
 
-void Attention::attend(const StepContext& context, const memory::AttentionView& view, const Buffers& buffers) const {
+void Attention::attend(const StepContext& context, const memory::AttentionView& view,
+                       const Buffers& buffers) const {
   kernels::AttendArgs shape;
   shape.head_dim_k = config_.head_dim_k;
   shape.head_dim_v = config_.head_dim_v;

@@ -12,24 +12,29 @@ constexpr size_t kReplayTokens = 32;  // replayed rows go through the recurrence
 
 struct Mamba2::Buffers {
   kernels::QuantizedRows quantized;
-  float* projected;     // [rows, in.rows()]: z, x, B, C, dt
-  float* convolved;     // [max(rows, kReplayTokens), channels]
-  float* dt;            // [max(rows, kReplayTokens), heads]
-  float* y;             // [rows, inner]
-  const float** raw;    // [max(rows, kReplayTokens)]
-  Segment* segments;    // [rows]: a sequence has at least one row
+  float* projected;   // [rows, in.rows()]: z, x, B, C, dt
+  float* convolved;   // [max(rows, kReplayTokens), channels]
+  float* dt;          // [max(rows, kReplayTokens), heads]
+  float* y;           // [rows, inner]
+  const float** raw;  // [max(rows, kReplayTokens)]
+  Segment* segments;  // [rows]: a sequence has at least one row
 };
 
-Mamba2::Mamba2(const Mamba2Config& config, Mamba2Weights weights) : config_(config), weights_(std::move(weights)) {}
+Mamba2::Mamba2(const Mamba2Config& config, Mamba2Weights weights)
+    : config_(config), weights_(std::move(weights)) {}
 
-size_t Mamba2::history_floats() const { return align_up((config_.conv_taps - 1) * config_.channels(), 16); }
+size_t Mamba2::history_floats() const {
+  return align_up((config_.conv_taps - 1) * config_.channels(), 16);
+}
 
 memory::StateSpec Mamba2::state_spec() const {
   const size_t heads = config_.heads * kernels::mamba2_state_floats(config_.head_dim(), config_.state);
   return {0, memory::RecurrentSpec{history_floats() + heads, config_.row_floats()}};
 }
 
-size_t Mamba2::weight_bytes() const { return weights_.in.size_bytes() + weights_.out.size_bytes(); }
+size_t Mamba2::weight_bytes() const {
+  return weights_.in.size_bytes() + weights_.out.size_bytes();
+}
 
 Mamba2::Buffers Mamba2::carve(Carver& carver, size_t rows) const {
   const size_t tokens = std::max(rows, kReplayTokens);
@@ -60,7 +65,8 @@ void Mamba2::run(const StepContext& context, size_t spec, const float* x, float*
   multiply(context, weights_.in, input, buffers.projected, weights_.in.rows());
 
   start(context, view, buffers);
-  for (size_t row = 0; row < rows; ++row) buffers.raw[row] = buffers.projected + row * weights_.in.rows() + config_.inner;
+  for (size_t row = 0; row < rows; ++row)
+    buffers.raw[row] = buffers.projected + row * weights_.in.rows() + config_.inner;
   for (size_t i = 0; i < view.sequences.size(); ++i) {
     const auto& sequence = view.sequences[i];
     const size_t first = sequence.span.first_row;
@@ -97,7 +103,8 @@ void Mamba2::run(const StepContext& context, size_t spec, const float* x, float*
 }
 
 // Brings every working state to the position of its first new token: source, then the replayed rows.
-void Mamba2::start(const StepContext& context, const memory::RecurrentView& view, const Buffers& buffers) const {
+void Mamba2::start(const StepContext& context, const memory::RecurrentView& view,
+                   const Buffers& buffers) const {
   for (const auto& sequence : view.sequences) {
     float* state = sequence.state + view.state_offset;
     if (sequence.source == nullptr) {
@@ -151,8 +158,9 @@ void Mamba2::convolve_token(const StepContext& context, const Segment& segment, 
   for (size_t i = 0; i < config_.conv_taps; ++i) {
     taps[i] = tap(segment, static_cast<ptrdiff_t>(token + i + 1) - static_cast<ptrdiff_t>(config_.conv_taps));
   }
-  context.kernels.conv(taps, weights_.conv.data(), weights_.conv_bias.empty() ? nullptr : weights_.conv_bias.data(),
-                       config_.conv_taps, config_.channels(), true, segment.convolved + token * config_.channels());
+  context.kernels.conv(taps, weights_.conv.data(),
+                       weights_.conv_bias.empty() ? nullptr : weights_.conv_bias.data(), config_.conv_taps,
+                       config_.channels(), true, segment.convolved + token * config_.channels());
   context.kernels.softplus(segment.raw[token] + config_.channels(), weights_.dt_bias.data(), config_.heads,
                            segment.dt + token * config_.heads);
 }
@@ -189,7 +197,8 @@ void Mamba2::scan_tokens(const StepContext& context, const Segment& segment, siz
   args.b = first + config_.inner + group * config_.state;
   args.c = args.b + config_.groups * config_.state;
   args.bc_stride = channels;
-  args.state = segment.state + history_floats() + head * kernels::mamba2_state_floats(head_dim, config_.state);
+  args.state =
+      segment.state + history_floats() + head * kernels::mamba2_state_floats(head_dim, config_.state);
   args.y = segment.y == nullptr ? nullptr : segment.y + begin * config_.inner + head * head_dim;
   args.y_stride = config_.inner;
   context.kernels.mamba2_scan(args);

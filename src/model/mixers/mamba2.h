@@ -12,7 +12,7 @@ inline constexpr size_t kMaxConvTaps = 16;
 
 struct Mamba2Config {
   size_t embedding = 0;
-  size_t inner = 0;   // heads * head_dim
+  size_t inner = 0;  // heads * head_dim
   size_t heads = 0;
   size_t groups = 0;  // head h reads B and C of group h / (heads / groups)
   size_t state = 0;
@@ -25,8 +25,8 @@ struct Mamba2Config {
 };
 
 struct Mamba2Weights {
-  Matrix in;                     // [embedding] -> z (inner), x (inner), B, C (groups * state each), dt (heads)
-  std::vector<float> conv;       // [taps, channels], oldest tap first
+  Matrix in;                // [embedding] -> z (inner), x (inner), B, C (groups * state each), dt (heads)
+  std::vector<float> conv;  // [taps, channels], oldest tap first
   std::vector<float> conv_bias;  // [channels] or empty
   std::vector<float> dt_bias;    // [heads]
   std::vector<float> a;          // [heads], negative
@@ -35,8 +35,8 @@ struct Mamba2Weights {
   Matrix out;
 };
 
-// State: convolution inputs of the last taps - 1 tokens [taps - 1, channels], then the heads' states (kernels.h).
-// Log row: the raw outputs of `in` for x, B, C and dt.
+// State: convolution inputs of the last taps - 1 tokens [taps - 1, channels], then the heads' states
+// (kernels.h). Log row: the raw outputs of `in` for x, B, C and dt.
 class Mamba2 final : public Mixer {
  public:
   Mamba2(const Mamba2Config& config, Mamba2Weights weights);
@@ -67,7 +67,8 @@ class Mamba2 final : public Mixer {
   void advance(const StepContext& context, std::span<const Segment> segments, size_t tokens) const;
   void convolve_token(const StepContext& context, const Segment& segment, size_t token) const;
   void scan_head(const StepContext& context, const Segment& segment, size_t head) const;
-  void scan_tokens(const StepContext& context, const Segment& segment, size_t head, size_t begin, size_t end) const;
+  void scan_tokens(const StepContext& context, const Segment& segment, size_t head, size_t begin,
+                   size_t end) const;
   void shift_history(const Segment& segment) const;
   const float* tap(const Segment& segment, ptrdiff_t token) const;
 
