@@ -71,14 +71,15 @@ INSTANTIATE_TEST_SUITE_P(All, MatmulOfType, ::testing::ValuesIn(kTensorTypes), t
 
 TEST_P(MatmulOfType, IsTheProductOfTheOperandsOnEveryInstructionSet) {
   const size_t block = block_of(GetParam());
-  const size_t columns[] = {block, 3 * block, block == 256 ? 1024 : 7 * block, block == 256 ? 1792 : 1056};
+  const size_t columns[] = {block, 3 * block, block == 256 ? size_t{1024} : 7 * block,
+                            block == 256 ? size_t{1792} : size_t{1056}};
   uint32_t seed = 1;
   for (const KernelTable* table : available_kernels()) {
     for (size_t cols : columns) {
       for (size_t rows : {1, 5, 16, 17, 40}) {
         for (size_t tokens : {1, 2, 3, 4, 7, 8, 9, 21, 40}) {
           const Weights w = random_weights(GetParam(), rows, cols, seed++);
-          Rows x = random_rows(tokens, cols, seed++, seed % 3);
+          Rows x = random_rows(tokens, cols, seed, seed % 3);
           expect_product(w, x, multiply(*table, pack(w), x.view()));
           if (HasFatalFailure()) return;
         }
@@ -117,8 +118,8 @@ TEST_P(MatmulOfType, GivesTheSameBitsWhateverTheTokensTheRangesAndTheInstruction
 TEST_P(MatmulOfType, HoldsForTheLargestCodesAndScales) {
   const size_t cols = 2 * block_of(GetParam()) * (block_of(GetParam()) == 1 ? 32 : 1);
   const gguf::TensorTypeInfo& info = gguf::tensor_type_info(GetParam());
-  if (info.block_elements == 1) GTEST_SKIP() << "has no codes";
   for (int fill : {0x00, 0x7f, 0x80, 0x81, 0xff}) {
+    if (info.block_elements == 1) break;  // has no codes
     Weights w = random_weights(GetParam(), 16, cols, 3);
     for (size_t b = 0; b < w.blocks.size(); b += info.block_bytes) {
       std::memset(w.blocks.data() + b, fill, info.block_bytes);
@@ -147,7 +148,8 @@ TEST_P(MatmulOfType, IsZeroForZeroRowsAndZeroActivations) {
   for (const KernelTable* table : available_kernels()) {
     const std::vector<float> y = multiply(*table, pack(w), zeros.view());
     for (size_t i = 0; i < y.size(); ++i) {
-      if (i % 20 < 18) ASSERT_EQ(y[i], 0.0f) << table->name;
+      const bool written = i % 20 < 18;
+      ASSERT_EQ(y[i], written ? 0.0f : kUntouched) << table->name;
     }
   }
 }

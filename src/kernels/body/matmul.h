@@ -15,10 +15,15 @@ OXBOW_INLINE size_t smaller(size_t a, size_t b) {
   return a < b ? a : b;
 }
 
-// The tile that `tokens` are padded to: a power of two.
-OXBOW_INLINE size_t tile_size(size_t tokens) {
+// Rows that exist in a panel.
+OXBOW_INLINE size_t lanes_of(const PanelMatrix& w, size_t panel) {
+  return smaller(kPanelRows, w.rows - panel * kPanelRows);
+}
+
+// The power of two that a tile of `tokens` is padded to.
+OXBOW_INLINE size_t tile_size(size_t tokens, size_t largest) {
   size_t tile = 1;
-  while (tile < tokens && tile < kTileTokens) tile *= 2;
+  while (tile < tokens && tile < largest) tile *= 2;
   return tile;
 }
 
@@ -35,79 +40,130 @@ OXBOW_INLINE void end_sums(const float (*sums)[16], size_t tokens, size_t lanes,
 
 template <class Reader>
 void panel_times_tile(size_t tile, const uint8_t* panel, size_t blocks, const uint8_t* x, float (*sums)[16]) {
-  if (tile == 1) return multiply_panel<Reader, 1>(panel, blocks, x, sums);
-  if constexpr (kTileTokens >= 2) {
+  if constexpr (kFewTokens >= 8) {
+    if (tile == 8) return multiply_panel<Reader, 8>(panel, blocks, x, sums);
+  }
+  if constexpr (kFewTokens >= 4) {
+    if (tile == 4) return multiply_panel<Reader, 4>(panel, blocks, x, sums);
     if (tile == 2) return multiply_panel<Reader, 2>(panel, blocks, x, sums);
   }
-  if constexpr (kTileTokens >= 4) {
-    if (tile == 4) return multiply_panel<Reader, 4>(panel, blocks, x, sums);
-  }
-  if constexpr (kTileTokens >= 8) return multiply_panel<Reader, 8>(panel, blocks, x, sums);
+  multiply_panel<Reader, 1>(panel, blocks, x, sums);
 }
 
-template <class Reader>
-void stretch_times_tile(size_t tile, const UnpackedStretch& stretch, size_t blocks, const uint8_t* x,
+template <class Reader, size_t kPanels>
+void stretch_times_tile(size_t tile, const UnpackedStretch* stretches, size_t blocks, const uint8_t* x,
                         float (*sums)[16]) {
-  if (tile == 1) return multiply_stretch<Reader, 1>(stretch, blocks, x, sums);
-  if constexpr (kTileTokens >= 2) {
-    if (tile == 2) return multiply_stretch<Reader, 2>(stretch, blocks, x, sums);
-  }
   if constexpr (kTileTokens >= 4) {
-    if (tile == 4) return multiply_stretch<Reader, 4>(stretch, blocks, x, sums);
+    if (tile == 4) return multiply_stretch<Reader, kPanels, 4>(stretches, blocks, x, sums, kTokenBlock);
+    if (tile == 2) return multiply_stretch<Reader, kPanels, 2>(stretches, blocks, x, sums, kTokenBlock);
   }
-  if constexpr (kTileTokens >= 8) return multiply_stretch<Reader, 8>(stretch, blocks, x, sums);
-}
-
-// All tiles of a block of tokens over `blocks` blocks of one panel. Tile i starts at packed + i *
-// tile_stride.
-template <class Reader>
-void panel_times_block(const uint8_t* panel, size_t blocks, const uint8_t* packed, size_t tile_stride,
-                       size_t tokens, float (*sums)[16]) {
-  if (tokens <= kTileTokens) return panel_times_tile<Reader>(tile_size(tokens), panel, blocks, packed, sums);
-  UnpackedStretch stretch;
-  for (size_t first = 0; first < blocks; first += kUnpackedBlocks) {
-    const size_t count = smaller(kUnpackedBlocks, blocks - first);
-    panel = unpack<Reader>(panel, count, stretch);
-    for (size_t t = 0; t < tokens; t += kTileTokens) {
-      const size_t tile = tile_size(tokens - t);
-      const uint8_t* x = packed + t / kTileTokens * tile_stride + first * tile * kTokenBlockBytes<Reader>;
-      stretch_times_tile<Reader>(tile, stretch, count, x, sums + t);
-    }
-  }
+  multiply_stretch<Reader, kPanels, 1>(stretches, blocks, x, sums, kTokenBlock);
 }
 
 // Bytes from the panel's start to block `block`, the first of its unit.
 template <class Reader>
-OXBOW_INLINE size_t unit_offset(size_t block) {
+OXBOW_INLINE constexpr size_t unit_offset(size_t block) {
   return block / Reader::kUnitBlocks * Reader::kHeaderBytes + block * Reader::kBlockBytes;
+}
+
+// The processor sees no stream in panels that are unpacked piece by piece.
+OXBOW_INLINE void prefetch(const uint8_t* p, size_t bytes) {
+  for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + i);
+}
+
+// A block of tokens, packed stretch by stretch (of kUnpackedBlocks blocks), tile by tile: the order of use.
+struct PackedTokens {
+  const uint8_t* bytes;
+  size_t tokens;
+  size_t largest_tile;
+
+  OXBOW_INLINE size_t tile(size_t token) const { return tile_size(tokens - token, largest_tile); }
+};
+
+// Tokens with the padding of the last tile.
+OXBOW_INLINE size_t padded_tokens(size_t tokens, size_t largest_tile) {
+  const size_t whole = tokens / largest_tile * largest_tile;
+  return tokens == whole ? whole : whole + tile_size(tokens - whole, largest_tile);
+}
+
+template <class Reader>
+void pack_tokens(const QuantizedRows& rows, size_t first_row, const PackedTokens& out, size_t first_block,
+                 size_t blocks, uint8_t* packed) {
+  const size_t step = out.tokens <= kFewTokens ? blocks : kUnpackedBlocks;
+  for (size_t b = 0; b < blocks; b += step) {
+    const size_t count = smaller(step, blocks - b);
+    for (size_t t = 0; t < out.tokens; t += out.largest_tile) {
+      const size_t tile = out.tile(t);
+      pack_tile<Reader>(rows, first_row + t, smaller(tile, out.tokens - t), tile, first_block + b, count,
+                        packed);
+      packed += count * tile * kTokenBlockBytes<Reader>;
+    }
+  }
+}
+
+// All tokens over `blocks` blocks of kPanels panels. Panel p stands at panel + p * panel_stride, its sums at
+// sums[kTokenBlock * p + token].
+template <class Reader, size_t kPanels>
+void panels_times_tokens(const uint8_t* panel, size_t panel_stride, size_t blocks, const PackedTokens& x,
+                         float (*sums)[16]) {
+  UnpackedStretch stretches[kPanels];
+  const uint8_t* next[kPanels];
+  for (size_t p = 0; p < kPanels; ++p) next[p] = panel + p * panel_stride;
+  const uint8_t* packed = x.bytes;
+  const size_t prefetch_step = unit_offset<Reader>(kUnpackedBlocks) * kTileTokens / x.tokens / 64 * 64 + 64;
+  for (size_t first = 0; first < blocks; first += kUnpackedBlocks) {
+    const size_t count = smaller(kUnpackedBlocks, blocks - first);
+    for (size_t p = 0; p < kPanels; ++p) next[p] = unpack<Reader>(next[p], count, stretches[p]);
+    for (size_t t = 0; t < x.tokens; t += kTileTokens) {
+      for (size_t p = 0; p < kPanels; ++p) prefetch(next[p] + t / kTileTokens * prefetch_step, prefetch_step);
+      const size_t tile = x.tile(t);
+      stretch_times_tile<Reader, kPanels>(tile, stretches, count, packed, sums + t);
+      packed += count * tile * kTokenBlockBytes<Reader>;
+    }
+  }
+}
+
+// kPanels panels from the start of a unit on; y points at their first output of the first token.
+template <class Reader, size_t kPanels>
+void multiply_panels(const PanelMatrix& w, size_t panel, size_t first_block, size_t blocks,
+                     const PackedTokens& x, float* y, size_t y_stride) {
+  alignas(64) float sums[kPanels * kTokenBlock][16];
+  const uint8_t* bytes =
+      reinterpret_cast<const uint8_t*>(w.panels) + panel * w.panel_stride + unit_offset<Reader>(first_block);
+  for (size_t i = 0; i < kPanels; ++i) {
+    begin_sums(y + i * kPanelRows, y_stride, x.tokens, lanes_of(w, panel + i), first_block == 0,
+               sums + i * kTokenBlock);
+  }
+  if (x.tokens <= kFewTokens) {
+    panel_times_tile<Reader>(x.tile(0), bytes, blocks, x.bytes, sums);
+  } else {
+    panels_times_tokens<Reader, kPanels>(bytes, w.panel_stride, blocks, x, sums);
+  }
+  for (size_t i = 0; i < kPanels; ++i) {
+    end_sums(sums + i * kTokenBlock, x.tokens, lanes_of(w, panel + i), y + i * kPanelRows, y_stride);
+  }
 }
 
 template <class Reader>
 [[gnu::noinline]] void matmul_quantized(const PanelMatrix& w, const Activations& x, size_t panel_begin,
                                         size_t panel_end, float* y, size_t y_stride) {
-  alignas(64) uint8_t packed[kPackedBytes];
-  alignas(64) float sums[kTokenBlock][16];
+  alignas(64) uint8_t bytes[kPackedBytes];
   const size_t all_blocks = w.cols / kActivationBlock;
-  const uint8_t* panels = reinterpret_cast<const uint8_t*>(w.panels);
   for (size_t t0 = 0; t0 < x.rows; t0 += kTokenBlock) {
     const size_t tokens = smaller(kTokenBlock, x.rows - t0);
-    const size_t tiles = (tokens + kTileTokens - 1) / kTileTokens;
-    const size_t tile_bytes = (tiles > 1 ? kTileTokens : tile_size(tokens)) * kTokenBlockBytes<Reader>;
-    const size_t stretch = kPackedBytes / (tiles * tile_bytes) / kUnpackedBlocks * kUnpackedBlocks;
-    for (size_t b0 = 0; b0 < all_blocks; b0 += stretch) {
-      const size_t blocks = smaller(stretch, all_blocks - b0);
-      for (size_t t = 0; t < tokens; t += kTileTokens) {
-        const size_t count = smaller(kTileTokens, tokens - t);
-        pack_tile<Reader>(x.quantized, t0 + t, count, tile_size(count), b0, blocks,
-                          packed + t / kTileTokens * blocks * tile_bytes);
+    const PackedTokens packed = {bytes, tokens, tokens <= kFewTokens ? kFewTokens : kTileTokens};
+    const size_t block_bytes = padded_tokens(tokens, packed.largest_tile) * kTokenBlockBytes<Reader>;
+    const size_t chunk = kPackedBytes / block_bytes / kUnpackedBlocks * kUnpackedBlocks;
+    for (size_t b0 = 0; b0 < all_blocks; b0 += chunk) {
+      const size_t blocks = smaller(chunk, all_blocks - b0);
+      pack_tokens<Reader>(x.quantized, t0, packed, b0, blocks, bytes);
+      size_t p = panel_begin;
+      for (; tokens > kFewTokens && p + kTilePanels <= panel_end; p += kTilePanels) {
+        multiply_panels<Reader, kTilePanels>(w, p, b0, blocks, packed, y + t0 * y_stride + p * kPanelRows,
+                                             y_stride);
       }
-      for (size_t p = panel_begin; p < panel_end; ++p) {
-        const size_t lanes = smaller(kPanelRows, w.rows - p * kPanelRows);
-        float* part = y + t0 * y_stride + p * kPanelRows;
-        begin_sums(part, y_stride, tokens, lanes, b0 == 0, sums);
-        panel_times_block<Reader>(panels + p * w.panel_stride + unit_offset<Reader>(b0), blocks, packed,
-                                  blocks * tile_bytes, tokens, sums);
-        end_sums(sums, tokens, lanes, part, y_stride);
+      for (; p < panel_end; ++p) {
+        multiply_panels<Reader, 1>(w, p, b0, blocks, packed, y + t0 * y_stride + p * kPanelRows, y_stride);
       }
     }
   }

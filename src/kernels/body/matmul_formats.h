@@ -6,8 +6,8 @@
 //   kOffset      what is subtracted from every code
 //   kHasMin      whether a constant is added to every weight of a group
 //   kMaxCode     largest code
-//   scales(header, blocks, out)   [blocks * kGroups][16] scales, and constants when kHasMin
-//   codes(block, w)               the 8 quads
+//   scales(header, blocks, out, group)   scales, and constants when kHasMin, of a unit's groups from `group`
+//   on codes(block, w)               the 8 quads
 
 #include "kernels/body/panel_formats.h"
 #include "kernels/simd/i8x64.h"
@@ -105,9 +105,9 @@ OXBOW_INLINE void six_bit_scales(const uint8_t* header, UnitScales& out) {
 struct PairScales {
   static constexpr int kGroups = 1;
   static constexpr bool kHasMin = false;
-  OXBOW_INLINE static void scales(const uint8_t* header, size_t blocks, UnitScales& out) {
-    store(out.scale[0], load_halves(header));
-    if (blocks > 1) store(out.scale[1], load_halves(header + 32));
+  OXBOW_INLINE static void scales(const uint8_t* header, size_t blocks, UnitScales& out, size_t group) {
+    store(out.scale[group], load_halves(header));
+    if (blocks > 1) store(out.scale[group + 1], load_halves(header + 32));
   }
 };
 
@@ -115,9 +115,9 @@ struct SingleScales {
   static constexpr int kGroups = 1;
   static constexpr int kOffset = 0;
   static constexpr bool kHasMin = true;
-  OXBOW_INLINE static void scales(const uint8_t* header, size_t, UnitScales& out) {
-    store(out.scale[0], load_halves(header));
-    store(out.min[0], load_halves(header + 32));
+  OXBOW_INLINE static void scales(const uint8_t* header, size_t, UnitScales& out, size_t group) {
+    store(out.scale[group], load_halves(header));
+    store(out.min[group], load_halves(header + 32));
   }
 };
 
@@ -125,7 +125,7 @@ struct SixBitScales {
   static constexpr int kGroups = 1;
   static constexpr int kOffset = 0;
   static constexpr bool kHasMin = true;
-  OXBOW_INLINE static void scales(const uint8_t* header, size_t, UnitScales& out) {
+  OXBOW_INLINE static void scales(const uint8_t* header, size_t, UnitScales& out, size_t) {
     six_bit_scales(header, out);
   }
 };
@@ -168,7 +168,7 @@ struct Q6_K : Q6_KLayout {
   static constexpr int kOffset = 32;
   static constexpr bool kHasMin = false;
   static constexpr int kMaxCode = 63;
-  OXBOW_INLINE static void scales(const uint8_t* header, size_t, UnitScales& out) {
+  OXBOW_INLINE static void scales(const uint8_t* header, size_t, UnitScales& out, size_t) {
     const F32x16 d = load(reinterpret_cast<const float*>(header));
     OXBOW_UNROLL
     for (size_t i = 0; i < 4; ++i) {
@@ -190,7 +190,7 @@ struct Q2_K : Q2_KLayout {
   static constexpr int kOffset = 0;
   static constexpr bool kHasMin = true;
   static constexpr int kMaxCode = 3;
-  OXBOW_INLINE static void scales(const uint8_t* header, size_t, UnitScales& out) {
+  OXBOW_INLINE static void scales(const uint8_t* header, size_t, UnitScales& out, size_t) {
     const F32x16 d = load_halves(header);
     const F32x16 minus_dmin = neg(load_halves(header + 32));
     OXBOW_UNROLL

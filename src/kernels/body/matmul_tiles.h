@@ -71,91 +71,102 @@ OXBOW_INLINE I32x16 broadcast_int_at(const uint8_t* p) {
   return broadcast_int(value);
 }
 
-// One block: sums[t] += the block's part of the outputs of token t. scale and min point at the block's
-// groups.
-template <class Reader, size_t kTile>
-OXBOW_INLINE void multiply_block(const U8x64 (&w)[8], const float (*scale)[16], const float (*min)[16],
-                                 const uint8_t* x, F32x16 (&sums)[kTile]) {
-  constexpr size_t kGroupQuads = 8 / Reader::kGroups;
-  constexpr size_t kStep =
-      kQuadsPerDot<Reader::kMaxCode> < kGroupQuads ? kQuadsPerDot<Reader::kMaxCode> : kGroupQuads;
-  F32x16 terms[kTile];
+// dots[p][t] = the dot of group g of a block for token t and the panel whose quads are w[p].
+template <class Reader, size_t kPanels, size_t kTile>
+OXBOW_INLINE void group_dots(const U8x64* const (&w)[kPanels], const uint8_t* x, size_t g,
+                             I32x16 (&dots)[kPanels][kTile]) {
+  constexpr size_t kQuads = 8 / Reader::kGroups;
+  constexpr size_t kPreferred = kQuadsPerDot<Reader::kMaxCode>;
+  constexpr size_t kStep = kPreferred < kQuads ? kPreferred : kQuads;
   OXBOW_UNROLL
-  for (size_t g = 0; g < Reader::kGroups; ++g) {
-    const uint8_t* words = x + kTile * (32 + 4 * g);
-    I32x16 dots[kTile];
+  for (size_t t = 0; t < kTile; ++t) {
+    const bool seeded = !Reader::kHasMin && kDotOffset<Reader> != 0;
+    const I32x16 start = seeded ? broadcast_int_at(x + kTile * (32 + 4 * g) + 4 * t) : broadcast_int(0);
+    OXBOW_UNROLL
+    for (size_t p = 0; p < kPanels; ++p) dots[p][t] = start;
+  }
+  OXBOW_UNROLL
+  for (size_t j = g * kQuads; j < (g + 1) * kQuads; j += kStep) {
     OXBOW_UNROLL
     for (size_t t = 0; t < kTile; ++t) {
-      dots[t] =
-          Reader::kHasMin || kDotOffset<Reader> == 0 ? broadcast_int(0) : broadcast_int_at(words + 4 * t);
-    }
-    OXBOW_UNROLL
-    for (size_t j = g * kGroupQuads; j < (g + 1) * kGroupQuads; j += kStep) {
+      const int8_t* quads = reinterpret_cast<const int8_t*>(x) + 4 * (kTile * j + t);
       OXBOW_UNROLL
-      for (size_t t = 0; t < kTile; ++t) {
-        const int8_t* quads = reinterpret_cast<const int8_t*>(x) + 4 * (kTile * j + t);
-        dots[t] = dot<kStep, Reader::kMaxCode>(dots[t], w + j, quads, 4 * kTile);
-      }
-    }
-    const F32x16 group_scale = load(scale[g]);
-    OXBOW_UNROLL
-    for (size_t t = 0; t < kTile; ++t) {
-      const F32x16 exact = to_float(dots[t]);
-      if constexpr (Reader::kHasMin) {
-        const F32x16 group_min = load(min[g]);
-        const F32x16 sum = broadcast_at(words + 4 * t);
-        terms[t] = g == 0 ? mul(group_min, sum) : fma(group_min, sum, terms[t]);
-        terms[t] = fma(exact, group_scale, terms[t]);
-      } else {
-        terms[t] = g == 0 ? mul(exact, group_scale) : fma(exact, group_scale, terms[t]);
+      for (size_t p = 0; p < kPanels; ++p) {
+        dots[p][t] = dot<kStep, Reader::kMaxCode>(dots[p][t], w[p] + j, quads, 4 * kTile);
       }
     }
   }
-  const uint8_t* scales = x + kTile * (32 + 4 * Reader::kGroups);
-  OXBOW_UNROLL
-  for (size_t t = 0; t < kTile; ++t) sums[t] = fma(terms[t], broadcast_at(scales + 4 * t), sums[t]);
+}
+// The term of a block after group g, see above. `words` are the tile's words of the group for one token.
+template <class Reader>
+OXBOW_INLINE F32x16 group_term(size_t g, I32x16 dot, F32x16 scale, F32x16 min, const uint8_t* word,
+                               F32x16 term) {
+  const F32x16 exact = to_float(dot);
+  if constexpr (Reader::kHasMin) {
+    const F32x16 sum = broadcast_at(word);
+    return fma(exact, scale, g == 0 ? mul(min, sum) : fma(min, sum, term));
+  } else {
+    return g == 0 ? mul(exact, scale) : fma(exact, scale, term);
+  }
 }
 
-template <size_t kTile>
-OXBOW_INLINE void load_sums(const float (*from)[16], F32x16 (&sums)[kTile]) {
+// terms[p][t] of one block. scale[p] and min[p] are the block's groups in panel p.
+template <class Reader, size_t kPanels, size_t kTile>
+OXBOW_INLINE void block_terms(const U8x64* const (&w)[kPanels], const UnitScales* const (&scales)[kPanels],
+                              size_t first_group, const uint8_t* x, F32x16 (&terms)[kPanels][kTile]) {
   OXBOW_UNROLL
-  for (size_t t = 0; t < kTile; ++t) sums[t] = load(from[t]);
-}
-template <size_t kTile>
-OXBOW_INLINE void store_sums(const F32x16 (&sums)[kTile], float (*to)[16]) {
-  OXBOW_UNROLL
-  for (size_t t = 0; t < kTile; ++t) store(to[t], sums[t]);
+  for (size_t g = 0; g < Reader::kGroups; ++g) {
+    I32x16 dots[kPanels][kTile];
+    group_dots<Reader>(w, x, g, dots);
+    OXBOW_UNROLL
+    for (size_t p = 0; p < kPanels; ++p) {
+      const F32x16 scale = load(scales[p]->scale[first_group + g]);
+      const F32x16 min = Reader::kHasMin ? load(scales[p]->min[first_group + g]) : scale;
+      OXBOW_UNROLL
+      for (size_t t = 0; t < kTile; ++t) {
+        const uint8_t* word = x + kTile * (32 + 4 * g) + 4 * t;
+        terms[p][t] = group_term<Reader>(g, dots[p][t], scale, min, word, terms[p][t]);
+      }
+    }
+  }
 }
 
-// Straight from the panel, read once: for few tokens. `panel` stands at the start of a unit.
+// Straight from the panel, each byte read once: for few tokens. `panel` stands at the start of a unit.
 template <class Reader, size_t kTile>
 [[gnu::noinline]] void multiply_panel(const uint8_t* panel, size_t blocks, const uint8_t* x,
                                       float (*out)[16]) {
   F32x16 sums[kTile];
-  load_sums(out, sums);
+  OXBOW_UNROLL
+  for (size_t t = 0; t < kTile; ++t) sums[t] = load(out[t]);
   UnitScales scales;
   while (blocks > 0) {
     const size_t unit = blocks < Reader::kUnitBlocks ? blocks : Reader::kUnitBlocks;
-    Reader::scales(panel, unit, scales);
+    Reader::scales(panel, unit, scales, 0);
     panel += Reader::kHeaderBytes;
     for (size_t b = 0; b < unit; ++b) {
       U8x64 w[8];
       Reader::codes(panel, w);
-      const size_t group = b * Reader::kGroups;
-      multiply_block<Reader>(w, scales.scale + group, scales.min + group, x, sums);
+      F32x16 terms[1][kTile];
+      block_terms<Reader>({w}, {&scales}, b * Reader::kGroups, x, terms);
+      OXBOW_UNROLL
+      for (size_t t = 0; t < kTile; ++t) {
+        const F32x16 scale = broadcast_at(x + kTile * (32 + 4 * Reader::kGroups) + 4 * t);
+        sums[t] = fma(terms[0][t], scale, sums[t]);
+      }
       panel += Reader::kBlockBytes;
       x += kTile * kTokenBlockBytes<Reader>;
     }
     blocks -= unit;
   }
-  store_sums(sums, out);
+  OXBOW_UNROLL
+  for (size_t t = 0; t < kTile; ++t) store(out[t], sums[t]);
 }
 
 // A stretch of a panel with its scales as floats and its codes as bytes, shared by the tiles of many tokens.
 inline constexpr size_t kUnpackedBlocks = 8;
 struct alignas(64) UnpackedStretch {
   UnitScales scales;
-  uint8_t codes[kUnpackedBlocks][8][64];
+  U8x64 codes[kUnpackedBlocks][8];
 };
 
 // Unpacks `blocks` <= kUnpackedBlocks blocks from the start of a unit on; returns where the next unit starts.
@@ -163,40 +174,42 @@ template <class Reader>
 [[gnu::noinline]] const uint8_t* unpack(const uint8_t* panel, size_t blocks, UnpackedStretch& out) {
   for (size_t first = 0; first < blocks; first += Reader::kUnitBlocks) {
     const size_t unit = blocks - first < Reader::kUnitBlocks ? blocks - first : Reader::kUnitBlocks;
-    UnitScales scales;
-    Reader::scales(panel, unit, scales);
-    const size_t groups = unit * Reader::kGroups;
-    __builtin_memcpy(out.scales.scale + first * Reader::kGroups, scales.scale,
-                     groups * sizeof(scales.scale[0]));
-    if constexpr (Reader::kHasMin) {
-      __builtin_memcpy(out.scales.min + first * Reader::kGroups, scales.min, groups * sizeof(scales.min[0]));
-    }
+    Reader::scales(panel, unit, out.scales, first * Reader::kGroups);
     panel += Reader::kHeaderBytes;
     for (size_t b = 0; b < unit; ++b) {
-      U8x64 w[8];
-      Reader::codes(panel, w);
-      OXBOW_UNROLL
-      for (size_t v = 0; v < 8; ++v) store_codes(out.codes[first + b][v], w[v]);
+      Reader::codes(panel, out.codes[first + b]);
       panel += Reader::kBlockBytes;
     }
   }
   return panel;
 }
 
-template <class Reader, size_t kTile>
-[[gnu::noinline]] void multiply_stretch(const UnpackedStretch& stretch, size_t blocks, const uint8_t* x,
-                                        float (*out)[16]) {
-  F32x16 sums[kTile];
-  load_sums(out, sums);
+// kPanels stretches of neighbouring panels times one tile, so that each loaded activation serves them all.
+// The sums stay in memory, out[p * out_stride + t]: the dots need the registers.
+template <class Reader, size_t kPanels, size_t kTile>
+[[gnu::noinline]] void multiply_stretch(const UnpackedStretch* stretches, size_t blocks, const uint8_t* x,
+                                        float (*out)[16], size_t out_stride) {
   for (size_t b = 0; b < blocks; ++b) {
-    U8x64 w[8];
+    const U8x64* w[kPanels];
+    const UnitScales* scales[kPanels];
     OXBOW_UNROLL
-    for (size_t v = 0; v < 8; ++v) w[v] = load_codes(stretch.codes[b][v]);
-    const size_t group = b * Reader::kGroups;
-    multiply_block<Reader>(w, stretch.scales.scale + group, stretch.scales.min + group, x, sums);
+    for (size_t p = 0; p < kPanels; ++p) {
+      w[p] = stretches[p].codes[b];
+      scales[p] = &stretches[p].scales;
+    }
+    F32x16 terms[kPanels][kTile];
+    block_terms<Reader>(w, scales, b * Reader::kGroups, x, terms);
+    OXBOW_UNROLL
+    for (size_t p = 0; p < kPanels; ++p) {
+      OXBOW_UNROLL
+      for (size_t t = 0; t < kTile; ++t) {
+        float* sum = out[p * out_stride + t];
+        const F32x16 scale = broadcast_at(x + kTile * (32 + 4 * Reader::kGroups) + 4 * t);
+        store(sum, fma(terms[p][t], scale, load(sum)));
+      }
+    }
     x += kTile * kTokenBlockBytes<Reader>;
   }
-  store_sums(sums, out);
 }
 
 OXBOW_ISA_END

@@ -13,8 +13,11 @@
 //
 // dot adds to lane r of acc the exact sum over quads j < kQuads and i < 4 of w[j][4 r + i] * x[j * stride +
 // i], where the codes w are in [0, kMaxCode] and x in [-127, 127]. Where kSignedBytes is set and kMaxCode is
-// 255, it multiplies w - 128 instead. kQuadsPerDot<kMaxCode> is the number of quads at a time that suits the
-// instruction set, kTileTokens the number of rows of activations that share a loaded quad (a power of two).
+// 255, it multiplies w - 128 instead.
+//
+// What suits the instruction set: kQuadsPerDot<kMaxCode> quads in one dot; up to kFewTokens rows of
+// activations times the quads of a block in registers; beyond that, tiles of kTilePanels panels x kTileTokens
+// rows with the quads in the L1 cache. All are powers of two.
 
 #include <cstddef>
 #include <cstdint>

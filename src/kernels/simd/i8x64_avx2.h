@@ -20,6 +20,8 @@ inline constexpr size_t kQuadsPerDot = kMaxCode <= 15   ? 8
                                        : kMaxCode <= 31 ? 4
                                        : kMaxCode <= 63 ? 2
                                                         : 1;
+inline constexpr size_t kFewTokens = 4;
+inline constexpr size_t kTilePanels = 1;
 inline constexpr size_t kTileTokens = 4;
 
 OXBOW_INLINE U8x64 load_codes(const uint8_t* p) {

@@ -12,7 +12,9 @@ struct U8x64 {
 inline constexpr bool kSignedBytes = false;
 template <int kMaxCode>
 inline constexpr size_t kQuadsPerDot = 1;
-inline constexpr size_t kTileTokens = 8;
+inline constexpr size_t kFewTokens = 8;
+inline constexpr size_t kTilePanels = 2;
+inline constexpr size_t kTileTokens = 4;
 
 OXBOW_INLINE U8x64 load_codes(const uint8_t* p) {
   return {_mm512_loadu_si512(p)};

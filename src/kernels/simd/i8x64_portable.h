@@ -14,6 +14,8 @@ struct U8x64 {
 inline constexpr bool kSignedBytes = false;
 template <int kMaxCode>
 inline constexpr size_t kQuadsPerDot = 1;
+inline constexpr size_t kFewTokens = 1;
+inline constexpr size_t kTilePanels = 1;
 inline constexpr size_t kTileTokens = 1;
 
 OXBOW_INLINE U8x64 load_codes(const uint8_t* p) {
