@@ -180,7 +180,9 @@ inline void attend_block(const AttendWork& work, size_t block, Keys keys, Values
 // The same place of the following block, which a call visits next; 0 in the last.
 OXBOW_INLINE ptrdiff_t distance_ahead(const AttendArgs& args, size_t block) {
   const size_t last = (args.first_position + args.tokens - 1) / kKeyBlock;
-  return block < last ? args.pages[block + 1] - args.pages[block] : 0;
+  if (block >= last) return 0;
+  return static_cast<ptrdiff_t>(reinterpret_cast<uintptr_t>(args.pages[block + 1]) -
+                                reinterpret_cast<uintptr_t>(args.pages[block]));
 }
 
 // f16 values whose vectors would be partial, or that many tiles share, are widened once per block.

@@ -11,9 +11,11 @@
 
 OXBOW_ISA_BEGIN
 
+// `ahead` leads to another allocation, so the address is computed as a number.
 OXBOW_INLINE void prefetch_lines(const void* data, size_t bytes, ptrdiff_t ahead) {
+  const uintptr_t start = reinterpret_cast<uintptr_t>(data) + static_cast<uintptr_t>(ahead);
 #pragma GCC unroll 8
-  for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(static_cast<const char*>(data) + ahead + i, 0, 2);
+  for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(reinterpret_cast<const void*>(start + i), 0, 2);
 }
 
 // Keys or values of a block, widened in the scratch or stored as f32.
