@@ -3,6 +3,11 @@
 #include "model/feed_forwards/swiglu.h"
 
 namespace oxbow::model {
+namespace {
+
+constexpr size_t kMostLayers = 4096;
+
+}  // namespace
 
 std::string layer_tensor(size_t layer, std::string_view name) {
   return fmt::format("blk.{}.{}", layer, name);
@@ -10,6 +15,10 @@ std::string layer_tensor(size_t layer, std::string_view name) {
 
 Result<size_t> build_ends(Hyperparameters& hyperparameters, WeightLoader& weights, Network& network) {
   OXBOW_ASSIGN(const size_t layers, hyperparameters.positive("block_count"));
+  if (layers > kMostLayers) {
+    return fail(ErrorKind::kInvalidInput, "{} is {}, expected 1 to {}", hyperparameters.key("block_count"),
+                layers, kMostLayers);
+  }
   OXBOW_ASSIGN(network.embedding, hyperparameters.positive("embedding_length"));
   OXBOW_ASSIGN(network.context_length, hyperparameters.positive("context_length"));
   OXBOW_ASSIGN(const double epsilon, hyperparameters.real("attention.layer_norm_rms_epsilon"));
