@@ -1,0 +1,99 @@
+#pragma once
+// The command line of every command.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cli/console.h"
+#include "cli/values.h"
+#include "engine/sampler.h"
+#include "memory/state_spec.h"
+
+namespace oxbow::cli {
+
+// Of every command that opens a model.
+struct ModelOptions {
+  std::string model;  // empty: the environment's or the bundled one
+  int threads = 0;    // 0: all usable cores
+  bool allow_unknown = false;
+  ColorChoice color = ColorChoice::kAuto;
+  int verbosity = 0;
+};
+
+// Of every command that asks what memory needs or runs a model.
+struct MemoryChoices {
+  memory::KvTypes kv;
+  size_t rewind_bytes = 0;
+  size_t budget_mib = 0;
+  int64_t context = -1;  // -1: as much as the model and the memory allow; 0: the model's trained length
+};
+
+// Values of the flags; what was not given is the model's.
+struct SamplingChoices {
+  std::optional<float> temperature, top_p, min_p, repeat_penalty;
+  std::optional<size_t> top_k, repeat_last_n;
+  int64_t seed = -1;  // -1: another one each time
+
+  engine::SamplerSettings over(engine::SamplerSettings settings) const;
+};
+
+struct RunOptions {
+  ModelOptions common;
+  MemoryChoices memory;
+  SamplingChoices sampling;
+  std::optional<std::string> prompt;
+  std::optional<std::string> prompt_file;  // "-": standard input
+  std::string system;
+  std::optional<std::string> system_file;
+  int64_t predict = -1;  // -1: until the end
+  size_t batch_tokens = 512;
+  bool raw = false;
+  bool ignore_eos = false;
+  bool conversation = false;  // go on talking after the prompt
+  bool single_turn = false;
+  bool history = true;
+  bool json = false;
+  bool gpu_layers_given = false;
+};
+
+struct ShowOptions {
+  ModelOptions common;
+  MemoryChoices memory;
+  bool json = false;
+};
+
+struct TokenizeOptions {
+  ModelOptions common;
+  std::optional<std::string> prompt;
+  std::optional<std::string> prompt_file;
+  bool ids = false;
+  bool add_special = true;
+  bool parse_special = true;
+};
+
+struct LogitsOptions {
+  ModelOptions common;
+  MemoryChoices memory;
+  std::vector<TokenId> tokens;  // or those of tokens_file
+  std::optional<std::string> tokens_file;
+  std::string output;
+  size_t chunk = 512;
+  bool exact = false;
+};
+
+using Command = std::variant<RunOptions, ShowOptions, TokenizeOptions, LogitsOptions>;
+
+// The command line asks for no command: the text goes to stdout (help, version; exit code 0) or says what is
+// wrong with it (exit code 2).
+struct Stop {
+  int exit_code;
+  std::string text;
+};
+
+// arguments: without the program's name. Flags before variables of the environment before defaults.
+tl::expected<Command, Stop> parse_command_line(const std::vector<std::string>& arguments);
+
+}  // namespace oxbow::cli
