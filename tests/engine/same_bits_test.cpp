@@ -260,8 +260,9 @@ TEST_P(SameBits, ForEveryChunkLengthThreadCountAndInstructionSet) {
     ASSERT_TRUE(kernels::use_kernels(table->name));
     for (int threads : {1, 2, 3}) {
       for (size_t chunk : {1, 7, 64, 100}) {
-        if (table->name == "portable" && (chunk != 7 || threads != 1)) continue;  // one slow pass says enough
-        const std::vector<Row> rows = Runner(model, threads).run(tokens, chunk);
+        const bool slow = table->name == "portable";  // a short pass says enough
+        if (slow && (chunk != 7 || threads != 1)) continue;
+        const std::vector<Row> rows = Runner(model, threads).run(std::span(tokens).first(slow ? 20 : 100), chunk);
         for (size_t i = 0; i < rows.size(); ++i) {
           ASSERT_TRUE(same_bits(rows[i], reference[i]))
               << table->name << ", " << threads << " threads, chunks of " << chunk << ", token " << i;
