@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Times llama.cpp (as shipped in the npm package node-llama-cpp) on a GGUF file, with the same tests that Oxbow's own
-// bench command runs, so that both can be compared in one run on one machine.
+// Times llama.cpp (as shipped in the npm package node-llama-cpp) on a GGUF file, with the same tests that
+// bench/engine_speed.cpp runs, so that both can be compared in one run on one machine.
 //
 // `./dev bench --peer MODEL.gguf` fetches the package and runs this; by hand, in a folder of yours:
 //   npm install --no-save --omit=optional node-llama-cpp@3.22.1 @node-llama-cpp/linux-x64@3.22.1
