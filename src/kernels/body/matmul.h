@@ -7,8 +7,8 @@
 
 OXBOW_ISA_BEGIN
 
-inline constexpr size_t kTokenBlock = 64;
-inline constexpr size_t kPackedBytes = 160 * 1024;  // of activations, on the stack
+inline constexpr size_t kTokenBlock = 128;
+inline constexpr size_t kPackedBytes = 352 * 1024;  // of activations, on the stack
 static_assert(kTokenBlock % kTileTokens == 0);
 
 OXBOW_INLINE size_t smaller(size_t a, size_t b) {
@@ -66,9 +66,9 @@ OXBOW_INLINE constexpr size_t unit_offset(size_t block) {
   return block / Reader::kUnitBlocks * Reader::kHeaderBytes + block * Reader::kBlockBytes;
 }
 
-// The processor sees no stream in panels that are unpacked piece by piece.
-OXBOW_INLINE void prefetch(const uint8_t* p, size_t bytes) {
-  for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + i);
+template <size_t kPanels>
+OXBOW_INLINE void prefetch_outputs(const float* y) {
+  for (size_t i = 0; i < kPanels; ++i) __builtin_prefetch(y + i * kPanelRows, 1);
 }
 
 // A block of tokens, packed stretch by stretch (of kUnpackedBlocks blocks), tile by tile: the order of use.
@@ -105,7 +105,7 @@ void pack_tokens(const QuantizedRows& rows, size_t first_row, const PackedTokens
 // sums[kTokenBlock * p + token].
 template <class Reader, size_t kPanels>
 void panels_times_tokens(const uint8_t* panel, size_t panel_stride, size_t blocks, const PackedTokens& x,
-                         float (*sums)[16]) {
+                         float (*sums)[16], float* y, size_t y_stride) {
   UnpackedStretch stretches[kPanels];
   const uint8_t* next[kPanels];
   for (size_t p = 0; p < kPanels; ++p) next[p] = panel + p * panel_stride;
@@ -117,6 +117,9 @@ void panels_times_tokens(const uint8_t* panel, size_t panel_stride, size_t block
     for (size_t t = 0; t < x.tokens; t += kTileTokens) {
       for (size_t p = 0; p < kPanels; ++p) prefetch(next[p] + t / kTileTokens * prefetch_step, prefetch_step);
       const size_t tile = x.tile(t);
+      if (first + kUnpackedBlocks >= blocks) {
+        for (size_t i = t; i < t + tile && i < x.tokens; ++i) prefetch_outputs<kPanels>(y + i * y_stride);
+      }
       stretch_times_tile<Reader, kPanels>(tile, stretches, count, packed, sums + t);
       packed += count * tile * kTokenBlockBytes<Reader>;
     }
@@ -137,7 +140,7 @@ void multiply_panels(const PanelMatrix& w, size_t panel, size_t first_block, siz
   if (x.tokens <= kFewTokens) {
     panel_times_tile<Reader>(x.tile(0), bytes, blocks, x.bytes, sums);
   } else {
-    panels_times_tokens<Reader, kPanels>(bytes, w.panel_stride, blocks, x, sums);
+    panels_times_tokens<Reader, kPanels>(bytes, w.panel_stride, blocks, x, sums, y, y_stride);
   }
   for (size_t i = 0; i < kPanels; ++i) {
     end_sums(sums + i * kTokenBlock, x.tokens, lanes_of(w, panel + i), y + i * kPanelRows, y_stride);

@@ -131,6 +131,11 @@ OXBOW_INLINE void block_terms(const U8x64* const (&w)[kPanels], const UnitScales
   }
 }
 
+inline constexpr size_t kPrefetchBytes = 4096;  // ahead of a stream
+OXBOW_INLINE void prefetch(const uint8_t* p, size_t bytes) {
+  for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + i);
+}
+
 // Straight from the panel, each byte read once: for few tokens. `panel` stands at the start of a unit.
 template <class Reader, size_t kTile>
 [[gnu::noinline]] void multiply_panel(const uint8_t* panel, size_t blocks, const uint8_t* x,
@@ -144,6 +149,8 @@ template <class Reader, size_t kTile>
     Reader::scales(panel, unit, scales, 0);
     panel += Reader::kHeaderBytes;
     for (size_t b = 0; b < unit; ++b) {
+      // Unpacking leaves the processor too little room to run ahead to the next lines by itself.
+      if constexpr (Reader::kMaxCode < 255) prefetch(panel + kPrefetchBytes, Reader::kBlockBytes);
       U8x64 w[8];
       Reader::codes(panel, w);
       F32x16 terms[1][kTile];
