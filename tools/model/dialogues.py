@@ -103,11 +103,14 @@ def fact_dialogue(rng, chat, length, held=False):
     n_facts = rng.randrange(1, 2 + min(5, length // 50))
     while len(known) < n_facts:
         told = new_facts(rng, min(n_facts - len(known), rng.choice((1, 1, 2, 3))), held, taken)
-        turns.append(("user", join(rng, [f.tell(rng) for f in told]), ""))
-        if rng.random() < 0.5:
-            turns.append(("assistant", rng.choice(BEFORE_ECHO) + " ".join(f.say() for f in told), ""))
+        text = join(rng, [f.tell(rng) for f in told])
+        if rng.random() < 0.12:         # told and asked in one turn
+            fact = rng.choice(told)
+            turns += [("user", f"{text} {fact.ask(rng)}", ""), ("assistant", fact.say(), "recall")]
+        elif rng.random() < 0.5:
+            turns += [("user", text, ""), ("assistant", rng.choice(BEFORE_ECHO) + " ".join(f.say() for f in told), "")]
         else:
-            turns.append(("assistant", rng.choice(NOTED), ""))
+            turns += [("user", text, ""), ("assistant", rng.choice(NOTED), "")]
         known += told
     asked = 0
     while size() < length or asked == 0:
