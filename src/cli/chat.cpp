@@ -241,8 +241,7 @@ void Chat::show_place() {
     console_.dim("At the start of the conversation.");
     return;
   }
-  const Turn& turn = conversation_.turn(conversation_.current());
-  console_.dim("At turn {}: {}", conversation_.current(), turn.question_text);
+  console_.dim("At turn {}: {}", conversation_.current(), conversation_.place());
 }
 
 }  // namespace oxbow::cli

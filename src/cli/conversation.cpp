@@ -123,6 +123,10 @@ void Conversation::clear() {
   left_.clear();
 }
 
+std::string Conversation::place() const {
+  return shorten(turns_[current_].question_text);
+}
+
 std::vector<std::string> Conversation::describe() const {
   std::vector<std::string> lines;
   describe_from(0, 0, lines);

@@ -53,6 +53,8 @@ class Conversation {
   size_t current() const { return current_; }
   size_t turn_count() const { return turns_.size() - 1; }
   const Turn& turn(size_t number) const { return turns_[number]; }
+  // The current turn's question in one line.
+  std::string place() const;
   // One line per turn, indented where the tree branches, the current one marked.
   std::vector<std::string> describe() const;
 

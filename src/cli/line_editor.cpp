@@ -104,7 +104,7 @@ struct LineEditor::State {
         ::el_set(editor, EL_PREP_TERM, 0);
         ::el_set(editor, EL_PREP_TERM, 1);
         write(kPasteOn);
-        ::el_set(editor, EL_REFRESH);
+        ::el_wset(editor, EL_REFRESH);
       }
     }
   }
@@ -211,7 +211,9 @@ LineEditor::LineEditor(int output_descriptor, const std::string& history_path, C
   ::el_set(s.editor, EL_PROMPT, &State::get_prompt);
   ::el_wset(s.editor, EL_GETCFN, &State::get_character);
   s.bind("\\e[200~", "oxbow-paste", "Insert pasted text", &State::insert_paste);
-  s.bind("\\e\\r", "oxbow-newline", "Begin another line", &State::insert_newline);
+  // The terminal turns the return key's character into a newline.
+  for (const char* key : {"\\e\\n", "\\e\\r"})
+    s.bind(key, "oxbow-newline", "Begin another line", &State::insert_newline);
   s.bind("^I", "oxbow-complete", "Complete a command", &State::complete);
   ::el_set(s.editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
   s.open_history();

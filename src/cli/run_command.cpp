@@ -133,11 +133,11 @@ int answer_once(const RunOptions& options, const Machine& machine, Generator& ge
   if (options.json) {
     if (auto status = output.write(as_json(options, machine, answer, load_seconds)); !status)
       answer.error = status.error();
-  } else if (!closed) {
+  } else if (!closed && console.stdout_is_terminal()) {
     if (auto status = output.finish_line(); !status && !answer.error) answer.error = status.error();
   }
-  if (!closed && !answer.tokens.empty() && !options.json)
-    console.dim("{}", format_statistics(answer.statistics));
+  const bool evaluated = !answer.error || !answer.tokens.empty();
+  if (!closed && evaluated && !options.json) console.dim("{}", format_statistics(answer.statistics));
   if (answer.stop == StopReason::kContext) {
     console.warn(
         fmt::format("the context of {} tokens is full, so the answer stops here; a larger one: -c {}",

@@ -25,8 +25,7 @@ Status TextOutput::write(std::string_view text) {
 }
 
 Status TextOutput::finish_line() {
-  if (!is_terminal_ || at_line_start_) return {};
-  return write("\n");
+  return at_line_start_ ? Status() : write("\n");
 }
 
 Status TextOutput::write_bytes(std::string_view bytes) {

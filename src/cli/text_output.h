@@ -19,7 +19,7 @@ class TextOutput {
   bool is_closed() const { return is_closed_; }
 
   bool at_line_start() const { return at_line_start_; }
-  // On a terminal: ends the line when it has begun.
+  // Ends the line when it has begun.
   Status finish_line();
 
  private:
