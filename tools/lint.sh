@@ -26,14 +26,12 @@ check() {
 }
 
 format_is_clean() {
-  local file dirty=0
-  for file in "${cpp[@]}"; do
-    "$formatter" --dry-run -Werror --ferror-limit=1 "$file" >/dev/null 2>&1 || {
-      printf '%s: not formatted\n' "$file"
-      dirty=1
-    }
-  done
-  return $dirty
+  local dirty
+  dirty=$("$formatter" --dry-run "${cpp[@]}" 2>&1 | sed -n 's/^\([^:]*\):[0-9]*:[0-9]*: warning:.*/\1: not formatted/p' | sort -u)
+  [[ -z $dirty ]] || {
+    printf '%s\n' "$dirty"
+    return 1
+  }
 }
 
 files_are_short() {
