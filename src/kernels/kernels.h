@@ -92,6 +92,53 @@ constexpr size_t mamba2_state_floats(size_t head_dim, size_t state_size) {
   return (head_dim + 15) / 16 * 16 * state_size;
 }
 
+// Mamba-1 (Gu & Dao 2023), consecutive channels over consecutive tokens; each channel has its own row of s states:
+//   S[n] = exp(dt * a[n]) * S[n] + dt * x * b[n];   y = sum_n c[n] S[n] + d * x
+// a and state: lane blocks [ceil(channels / 16), s, 16] as in mamba2_scan; unused lanes stay 0.
+struct Mamba1ScanArgs {
+  size_t tokens = 0;
+  size_t channels = 0;
+  size_t state_size = 0;
+  const float* a = nullptr;   // negative
+  const float* d = nullptr;   // [channels]
+  const float* dt = nullptr;  // after softplus; token t: dt + t * dt_stride, `channels` values; x likewise
+  size_t dt_stride = 0;
+  const float* x = nullptr;
+  size_t x_stride = 0;
+  const float* b = nullptr;  // token t: b + t * bc_stride, state_size values; c likewise (not read without y)
+  const float* c = nullptr;
+  size_t bc_stride = 0;
+  float* state = nullptr;
+  float* y = nullptr;  // token t: y + t * y_stride; null: only the state is advanced
+  size_t y_stride = 0;
+};
+
+// Gated delta rule (Yang et al. 2024), one head over consecutive tokens; S is [key_dim, value_dim]:
+//   S = exp(dt * a) * S;   u = beta * (v - S^T k);   S = S + k (outer) u;   y = scale * S^T q
+// state: lane blocks [ceil(value_dim / 16), key_dim, 16], values are lanes; unused lanes stay 0.
+struct DeltaRuleArgs {
+  size_t tokens = 0;
+  size_t key_dim = 0;
+  size_t value_dim = 0;
+  float a = 0.0f;  // negative
+  float scale = 1.0f;
+  const float* dt = nullptr;    // token t: dt[t * gate_stride]
+  const float* beta = nullptr;  // likewise
+  size_t gate_stride = 0;
+  const float* q = nullptr;  // token t: q + t * qkv_stride, key_dim values (not read without y); k and v likewise
+  const float* k = nullptr;
+  const float* v = nullptr;  // value_dim values
+  size_t qkv_stride = 0;
+  float* state = nullptr;
+  float* y = nullptr;  // token t: y + t * y_stride, value_dim values; null: only the state is advanced
+  size_t y_stride = 0;
+};
+
+// Floats of a state of `lanes` channels (values) with `rows` entries each, in lane blocks.
+constexpr size_t lane_block_floats(size_t lanes, size_t rows) {
+  return (lanes + 15) / 16 * 16 * rows;
+}
+
 // ---- the table --------------------------------------------------------------------------------------------------
 
 struct KernelTable {
@@ -112,6 +159,16 @@ struct KernelTable {
   void (*scale)(const float* x, float a, size_t n, float* y);
   // y = silu(gate) * up; y may be either.
   void (*silu_mul)(const float* gate, const float* up, size_t n, float* y);
+  // y = gelu(gate) * up with the tanh form of GELU (Hendrycks & Gimpel 2016); y may be either.
+  void (*gelu_mul)(const float* gate, const float* up, size_t n, float* y);
+  // y = max(x, 0)^2; y may be x.
+  void (*relu_squared)(const float* x, size_t n, float* y);
+  // y = 1 / (1 + exp(-x)); y may be x.
+  void (*sigmoid)(const float* x, size_t n, float* y);
+  // y = a * b; y may be either.
+  void (*mul)(const float* a, const float* b, size_t n, float* y);
+  // y = x / sqrt(sum(x^2) + eps); y may be x.
+  void (*l2_norm)(const float* x, size_t n, float eps, float* y);
   // y = x * silu(z), then, when w is not null, RMS norm over the whole of n with weights w.
   void (*gate_norm)(const float* x, const float* z, const float* w, size_t n, float eps, float* y);
   // y = softplus(x + bias), softplus(v) = v for v > 20. bias may be null.
@@ -128,6 +185,8 @@ struct KernelTable {
   void (*conv)(const float* const* taps, const float* weights, const float* bias, size_t tap_count, size_t channels,
                bool silu, float* y);
   void (*mamba2_scan)(const Mamba2ScanArgs& args);
+  void (*mamba1_scan)(const Mamba1ScanArgs& args);
+  void (*delta_rule)(const DeltaRuleArgs& args);
 
   // Writes one token's key (value) of one head into column (row) `slot` of a block, rounded to the stored type.
   void (*store_key)(const float* k, size_t head_dim, size_t slot, KvType type, std::byte* block);

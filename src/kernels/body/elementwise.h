@@ -25,6 +25,30 @@ inline void silu_mul(const float* gate, const float* up, size_t n, float* y) {
   });
 }
 
+inline void gelu_mul(const float* gate, const float* up, size_t n, float* y) {
+  for_each_vector(n, [&](size_t i, size_t count) {
+    store_up_to(y + i, mul(gelu(load_up_to(gate + i, count)), load_up_to(up + i, count)), count);
+  });
+}
+
+inline void relu_squared(const float* x, size_t n, float* y) {
+  for_each_vector(n, [&](size_t i, size_t count) {
+    const F32x16 v = max(zero(), load_up_to(x + i, count));
+    store_up_to(y + i, mul(v, v), count);
+  });
+}
+
+inline void sigmoid(const float* x, size_t n, float* y) {
+  for_each_vector(
+      n, [&](size_t i, size_t count) { store_up_to(y + i, sigmoid(load_up_to(x + i, count)), count); });
+}
+
+inline void multiply(const float* a, const float* b, size_t n, float* y) {
+  for_each_vector(n, [&](size_t i, size_t count) {
+    store_up_to(y + i, mul(load_up_to(a + i, count), load_up_to(b + i, count)), count);
+  });
+}
+
 inline void softplus(const float* x, const float* bias, size_t n, float* y) {
   for_each_vector(n, [&](size_t i, size_t count) {
     F32x16 v = load_up_to(x + i, count);

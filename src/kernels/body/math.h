@@ -44,6 +44,18 @@ OXBOW_INLINE F32x16 silu(F32x16 x) {
   return div(max(broadcast(-1000.0f), x), add(broadcast(1.0f), exp(neg(x))));
 }
 
+OXBOW_INLINE F32x16 sigmoid(F32x16 x) {
+  return div(broadcast(1.0f), add(broadcast(1.0f), exp(neg(x))));
+}
+
+// x (1 + tanh(k (x + 0.044715 x^3))) / 2 with k = sqrt(2 / pi), written as x / (1 + exp(-2 k x (1 + 0.044715
+// x^2))); the bound on the numerator is silu's.
+OXBOW_INLINE F32x16 gelu(F32x16 x) {
+  const F32x16 cubic = fma(mul(x, x), broadcast(0.044715f), broadcast(1.0f));
+  const F32x16 twice = mul(mul(x, broadcast(1.5957691216f)), cubic);
+  return div(max(broadcast(-1000.0f), x), add(broadcast(1.0f), exp(neg(twice))));
+}
+
 // log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|)); x itself above 20.
 OXBOW_INLINE F32x16 softplus(F32x16 x) {
   const F32x16 small = add(max(zero(), x), log1p_unit(exp(neg(abs(x)))));

@@ -1,5 +1,5 @@
 #pragma once
-// RMS norm (Zhang & Sennrich 2019), plain and gated.
+// RMS norm (Zhang & Sennrich 2019), plain and gated; L2 norm.
 
 #include "kernels/body/math.h"
 #include "kernels/body/row.h"
@@ -26,6 +26,14 @@ inline void rms_norm(const float* x, const float* w, size_t n, float eps, float*
     return fma(v, v, sum);
   });
   scale_row(x, w, inverse_rms(squares, n, eps), n, y);
+}
+
+inline void l2_norm(const float* x, size_t n, float eps, float* y) {
+  const float squares = sum_row(n, [&](F32x16 sum, size_t i, size_t count) {
+    const F32x16 v = load_up_to(x + i, count);
+    return fma(v, v, sum);
+  });
+  scale_row(x, nullptr, div(broadcast(1.0f), sqrt(add(broadcast(squares), broadcast(eps)))), n, y);
 }
 
 inline void gate_norm(const float* x, const float* z, const float* w, size_t n, float eps, float* y) {

@@ -3,8 +3,10 @@
 
 #include "kernels/body/attend.h"
 #include "kernels/body/conv.h"
+#include "kernels/body/delta_rule.h"
 #include "kernels/body/elementwise.h"
 #include "kernels/body/kv_store.h"
+#include "kernels/body/mamba1_scan.h"
 #include "kernels/body/mamba2_scan.h"
 #include "kernels/body/norm.h"
 #include "kernels/body/rope.h"
@@ -20,12 +22,19 @@ constinit const KernelTable kTable = {
     .add_scaled = add_scaled,
     .scale = scale,
     .silu_mul = silu_mul,
+    .gelu_mul = gelu_mul,
+    .relu_squared = relu_squared,
+    .sigmoid = sigmoid,
+    .mul = multiply,
+    .l2_norm = l2_norm,
     .gate_norm = gate_norm,
     .softplus = softplus,
     .softmax = softmax,
     .rope = rope,
     .conv = conv,
     .mamba2_scan = mamba2_scan,
+    .mamba1_scan = mamba1_scan,
+    .delta_rule = delta_rule,
     .store_key = store_key,
     .store_value = store_value,
     .attend = attend,
