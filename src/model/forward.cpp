@@ -67,6 +67,7 @@ void Model::forward(const memory::StepViews& views, std::span<const TokenId> tok
       for (const auto& mixer : layer.mixers) {
         size_t& spec = next_spec[mixer->state_spec().recurrent() != nullptr];
         mixer->run(context, spec++, buffers.normed, buffers.y);
+        if (!layer.mixer_post_norm.empty()) norm(context, buffers.y, layer.mixer_post_norm, rows, buffers.y);
         add_residual(context, buffers.y, buffers.x);
       }
     }
@@ -74,6 +75,8 @@ void Model::forward(const memory::StepViews& views, std::span<const TokenId> tok
       norm(context, buffers.x, layer.feed_forward_norm, rows, buffers.normed);
       for (const auto& feed_forward : layer.feed_forwards) {
         feed_forward->run(context, buffers.normed, buffers.y);
+        if (!layer.feed_forward_post_norm.empty())
+          norm(context, buffers.y, layer.feed_forward_post_norm, rows, buffers.y);
         add_residual(context, buffers.y, buffers.x);
       }
     }

@@ -24,6 +24,11 @@ bool Hyperparameters::has(std::string_view name) const {
   return file_.find(key(name)) != nullptr;
 }
 
+bool Hyperparameters::is_array(std::string_view name) const {
+  const gguf::Value* value = file_.find(key(name));
+  return value != nullptr && value->type == gguf::ValueType::kArray;
+}
+
 Result<std::optional<size_t>> Hyperparameters::find_size(std::string_view name) {
   const std::string full = key(name);
   read_.insert(full);
@@ -94,14 +99,38 @@ Result<std::vector<size_t>> Hyperparameters::per_layer(std::string_view name, si
     return fail(ErrorKind::kInvalidInput, "{} has {} entries, expected one for each of the {} layers", full,
                 values->size(), layers);
   }
+  return checked_sizes(full, *values);
+}
+
+Result<std::vector<size_t>> Hyperparameters::checked_sizes(const std::string& full,
+                                                           const std::vector<int64_t>& values) {
   std::vector<size_t> sizes;
-  for (const int64_t entry : *values) {
+  for (const int64_t entry : values) {
     if (entry < 0 || entry > kLargest) {
       return fail(ErrorKind::kInvalidInput, "{} holds {}, expected 0 to {}", full, entry, kLargest);
     }
     sizes.push_back(static_cast<size_t>(entry));
   }
   return sizes;
+}
+
+Result<std::vector<size_t>> Hyperparameters::sizes(std::string_view name) {
+  const std::string full = key(name);
+  read_.insert(full);
+  OXBOW_ASSIGN(const auto values, file_.find_int_array(full));
+  return values ? checked_sizes(full, *values) : std::vector<size_t>();
+}
+
+Result<std::vector<bool>> Hyperparameters::layer_flags(std::string_view name, size_t layers) {
+  const std::string full = key(name);
+  read_.insert(full);
+  OXBOW_ASSIGN(auto values, file_.find_bool_array(full));
+  if (!values) return std::vector<bool>();
+  if (values->size() != layers) {
+    return fail(ErrorKind::kInvalidInput, "{} has {} entries, expected one for each of the {} layers", full,
+                values->size(), layers);
+  }
+  return std::move(*values);
 }
 
 Result<std::vector<size_t>> Hyperparameters::per_layer_or(std::string_view name, size_t layers,

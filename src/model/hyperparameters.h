@@ -22,6 +22,7 @@ class Hyperparameters {
   const std::string& architecture() const { return architecture_; }
   std::string key(std::string_view name) const;
   bool has(std::string_view name) const;
+  bool is_array(std::string_view name) const;
 
   Result<size_t> positive(std::string_view name);  // required, at least 1
   Result<size_t> size(std::string_view name);      // required
@@ -34,12 +35,18 @@ class Hyperparameters {
   Result<std::vector<size_t>> per_layer(std::string_view name, size_t layers);
   Result<std::vector<size_t>> per_layer_or(std::string_view name, size_t layers, size_t fallback);
 
+  // One truth value per layer: a bool array of exactly `layers` entries; empty when the key is missing.
+  Result<std::vector<bool>> layer_flags(std::string_view name, size_t layers);
+  // An array of numbers; empty when the key is missing.
+  Result<std::vector<size_t>> sizes(std::string_view name);
+
   // Marks keys that say nothing about the computation.
   void ignore(std::string_view name) { read_.insert(key(name)); }
   // An error that names the first key of this architecture that was neither read nor ignored.
   Status refuse_unread() const;
 
  private:
+  Result<std::vector<size_t>> checked_sizes(const std::string& full, const std::vector<int64_t>& values);
   Result<std::optional<size_t>> find_size(std::string_view name);
 
   const gguf::File& file_;

@@ -13,12 +13,15 @@
 namespace oxbow::model {
 
 // x += residual_scale * sum of mixers(norm x);  x += residual_scale * sum of feed-forwards(norm x).
-// Either half may be empty.
+// Either half may be empty. A post norm, where a layer has one, applies to what each mixer (feed-forward)
+// gives before it is added.
 struct Layer {
   std::vector<float> mixer_norm;
   std::vector<std::unique_ptr<Mixer>> mixers;
+  std::vector<float> mixer_post_norm;
   std::vector<float> feed_forward_norm;
   std::vector<std::unique_ptr<FeedForward>> feed_forwards;
+  std::vector<float> feed_forward_post_norm;
 };
 
 struct Network {

@@ -122,6 +122,13 @@ Status WeightLoader::advance(const gguf::Tensor& tensor) {
   return {};
 }
 
+void WeightLoader::ignore_layer(size_t layer) {
+  const std::string prefix = fmt::format("blk.{}.", layer);
+  for (const gguf::Tensor& tensor : file_.tensors()) {
+    if (tensor.name.starts_with(prefix)) read_.insert(std::string(tensor.name));
+  }
+}
+
 Status WeightLoader::refuse_unread() const {
   for (const gguf::Tensor& tensor : file_.tensors()) {
     if (!read_.contains(tensor.name)) {

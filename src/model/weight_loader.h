@@ -42,6 +42,8 @@ class WeightLoader {
   // Small tensors as f32 values, F32, F16 or BF16 in the file.
   Result<std::vector<float>> vector(const std::string& name, std::vector<uint64_t> shape);
 
+  // Marks the tensors of a layer that the main pass does not run, for example a draft layer.
+  void ignore_layer(size_t layer);
   // An error that names the first tensor that no one asked for.
   Status refuse_unread() const;
 

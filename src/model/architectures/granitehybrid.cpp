@@ -5,19 +5,15 @@
 
 #include "model/architectures.h"
 #include "model/builder.h"
-#include "model/feed_forwards/experts.h"
 
 namespace oxbow::model {
 namespace {
 
 struct Settings {
-  size_t layers = 0;
   size_t feed_forward = 0;  // of one expert, when there are experts
   size_t shared_feed_forward = 0;
-  size_t experts = 0;
-  size_t experts_used = 0;
-  std::vector<size_t> heads;
-  std::vector<size_t> kv_heads;  // 0: a Mamba-2 layer
+  ExpertsConfig experts;
+  LayerHeads heads;  // no K/V heads: a Mamba-2 layer
   bool rope = false;
   double attention_scale = 0.0;
 };
@@ -30,21 +26,10 @@ Result<float> scale_or_one(Hyperparameters& hp, std::string_view name) {
 
 Result<Settings> read_settings(Hyperparameters& hp, size_t layers, Network& network) {
   Settings s;
-  s.layers = layers;
   OXBOW_ASSIGN(s.feed_forward, hp.positive("feed_forward_length"));
-  OXBOW_ASSIGN(s.heads, hp.per_layer("attention.head_count", layers));
-  if (hp.has("attention.head_count_kv")) {
-    OXBOW_ASSIGN(s.kv_heads, hp.per_layer("attention.head_count_kv", layers));
-  } else {
-    s.kv_heads = s.heads;
-  }
-  OXBOW_ASSIGN(s.experts, hp.size_or("expert_count", 0));
-  OXBOW_ASSIGN(s.experts_used, hp.size_or("expert_used_count", 0));
+  OXBOW_ASSIGN(s.heads, read_heads(hp, layers));
+  OXBOW_ASSIGN(s.experts, read_experts(hp, network));
   OXBOW_ASSIGN(s.shared_feed_forward, hp.size_or("expert_shared_feed_forward_length", 0));
-  if (s.experts > 0 && (s.experts_used == 0 || s.experts_used > s.experts)) {
-    return fail(ErrorKind::kInvalidInput, "{} is {}, expected 1 to {} = {}", hp.key("expert_used_count"),
-                s.experts_used, hp.key("expert_count"), s.experts);
-  }
   OXBOW_ASSIGN(network.embedding_scale, scale_or_one(hp, "embedding_scale"));
   OXBOW_ASSIGN(network.residual_scale, scale_or_one(hp, "residual_scale"));
   OXBOW_ASSIGN(network.logit_scale, scale_or_one(hp, "logit_scale"));
@@ -55,11 +40,11 @@ Result<Settings> read_settings(Hyperparameters& hp, size_t layers, Network& netw
 
 Result<std::unique_ptr<Mixer>> build_mixer(Hyperparameters& hp, WeightLoader& weights, const Settings& s,
                                            size_t layer, const Mamba2Config& mamba, Network& network) {
-  if (s.kv_heads[layer] == 0) return build_mamba2(weights, layer, mamba);
+  if (s.heads.kv_heads[layer] == 0) return build_mamba2(weights, layer, mamba);
   AttentionConfig attention;
   attention.embedding = network.embedding;
-  attention.heads = s.heads[layer];
-  attention.kv_heads = s.kv_heads[layer];
+  attention.heads = s.heads.heads[layer];
+  attention.kv_heads = s.heads.kv_heads[layer];
   attention.head_dim_k = attention.head_dim_v = attention.heads > 0 ? network.embedding / attention.heads : 0;
   OXBOW_TRY(check_heads(hp, attention));
   attention.scale = s.attention_scale != 0.0 ? static_cast<float>(s.attention_scale)
@@ -73,23 +58,14 @@ Result<std::unique_ptr<Mixer>> build_mixer(Hyperparameters& hp, WeightLoader& we
 
 Status build_feed_forward(WeightLoader& weights, const Settings& s, size_t index, size_t embedding,
                           Layer& layer) {
-  if (s.experts == 0) {
-    OXBOW_ASSIGN(layer.feed_forwards.emplace_back(), build_swiglu(weights, index, embedding, s.feed_forward));
+  if (s.experts.experts == 0) {
+    OXBOW_ASSIGN(layer.feed_forwards.emplace_back(), build_dense(weights, index, embedding, s.feed_forward));
     return {};
   }
-  ExpertsWeights parts;
-  const auto name = [&](std::string_view part) { return layer_tensor(index, part); };
-  OXBOW_ASSIGN(parts.router, weights.matrix(name("ffn_gate_inp.weight"), embedding, s.experts));
-  OXBOW_ASSIGN(parts.gate,
-               weights.experts(name("ffn_gate_exps.weight"), embedding, s.feed_forward, s.experts));
-  OXBOW_ASSIGN(parts.up, weights.experts(name("ffn_up_exps.weight"), embedding, s.feed_forward, s.experts));
-  OXBOW_ASSIGN(parts.down,
-               weights.experts(name("ffn_down_exps.weight"), s.feed_forward, embedding, s.experts));
-  layer.feed_forwards.push_back(
-      std::make_unique<Experts>(ExpertsConfig{embedding, s.experts, s.experts_used, true}, std::move(parts)));
+  OXBOW_ASSIGN(layer.feed_forwards.emplace_back(), build_experts(weights, index, s.experts, s.feed_forward));
   if (s.shared_feed_forward > 0) {
     OXBOW_ASSIGN(layer.feed_forwards.emplace_back(),
-                 build_swiglu(weights, index, embedding, s.shared_feed_forward, "_shexp"));
+                 build_dense(weights, index, embedding, s.shared_feed_forward, Activation::kSilu, "_shexp"));
   }
   return {};
 }
@@ -109,11 +85,7 @@ Result<Network> build_granitehybrid(Hyperparameters& hp, WeightLoader& weights) 
                  weights.vector(layer_tensor(i, "ffn_norm.weight"), {network.embedding}));
     OXBOW_TRY(build_feed_forward(weights, settings, i, network.embedding, layer));
   }
-  // Without rope these keys have no meaning, and files carry them all the same.
-  for (std::string_view key :
-       {"rope.freq_base", "rope.dimension_count", "rope.scaling.type", "rope.scaling.factor"}) {
-    if (network.ropes.empty()) hp.ignore(key);
-  }
+  if (network.ropes.empty()) ignore_rope(hp);
   return network;
 }
 

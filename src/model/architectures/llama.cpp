@@ -33,7 +33,7 @@ Result<Network> build_llama(Hyperparameters& hp, WeightLoader& weights) {
     OXBOW_ASSIGN(layer.mixers.emplace_back(), build_attention(weights, i, attention, network));
     OXBOW_ASSIGN(layer.feed_forward_norm,
                  weights.vector(layer_tensor(i, "ffn_norm.weight"), {network.embedding}));
-    OXBOW_ASSIGN(layer.feed_forwards.emplace_back(), build_swiglu(weights, i, network.embedding, width));
+    OXBOW_ASSIGN(layer.feed_forwards.emplace_back(), build_dense(weights, i, network.embedding, width));
   }
   return network;
 }

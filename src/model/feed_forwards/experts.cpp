@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace oxbow::model {
 
@@ -40,7 +41,7 @@ Experts::Buffers Experts::carve(Carver& carver, size_t rows) const {
   buffers.up = carver.floats(slots * weights_.up.rows());
   buffers.outputs = carver.floats(slots * config_.embedding);
   buffers.router_rows = carver.quantized(rows, config_.embedding);
-  buffers.quantized = carver.quantized(slots, std::max(config_.embedding, weights_.gate.rows()));
+  buffers.quantized = carver.quantized(slots, std::max(config_.embedding, weights_.up.rows()));
   return buffers;
 }
 
@@ -54,7 +55,7 @@ void Experts::run(const StepContext& context, const float* x, float* y) const {
   const size_t rows = context.rows();
   const size_t slots = rows * config_.used;
   const size_t embedding = config_.embedding;
-  const size_t width = weights_.gate.rows();
+  const size_t width = weights_.up.rows();
   Carver carver(context.scratch);
   const Buffers buffers = carve(carver, rows);
   const auto input = make_activations(context, x, embedding, rows, embedding,
@@ -64,16 +65,14 @@ void Experts::run(const StepContext& context, const float* x, float* y) const {
   group(rows, buffers);
   gather(context, rows, x, buffers);
 
-  const auto grouped = make_activations(
-      context, buffers.gathered, embedding, slots, embedding,
-      weights_.gate.takes_quantized_rows() || weights_.up.takes_quantized_rows(), buffers.quantized);
-  multiply_grouped(context, weights_.gate, grouped, buffers, buffers.gate);
+  bool quantize = weights_.up.takes_quantized_rows();
+  if (has_gate(config_.activation)) quantize |= weights_.gate.takes_quantized_rows();
+  const auto grouped =
+      make_activations(context, buffers.gathered, embedding, slots, embedding, quantize, buffers.quantized);
+  if (has_gate(config_.activation)) multiply_grouped(context, weights_.gate, grouped, buffers, buffers.gate);
   multiply_grouped(context, weights_.up, grouped, buffers, buffers.up);
-  context.pool.run(slots, 4, [&](size_t begin, size_t end, int) {
-    context.kernels.silu_mul(buffers.gate + begin * width, buffers.up + begin * width, (end - begin) * width,
-                             buffers.gate + begin * width);
-  });
-  const auto hidden = make_activations(context, buffers.gate, width, slots, width,
+  activate(context, config_.activation, buffers.gate, buffers.up, slots, width);
+  const auto hidden = make_activations(context, buffers.up, width, slots, width,
                                        weights_.down.takes_quantized_rows(), buffers.quantized);
   multiply_grouped(context, weights_.down, hidden, buffers, buffers.outputs);
   context.pool.run(rows, 4, [&](size_t begin, size_t end, int) {
@@ -93,30 +92,37 @@ void Experts::route(const StepContext& context, size_t rows, const Buffers& buff
   context.pool.run(rows, 8, [&](size_t begin, size_t end, int) {
     for (size_t row = begin; row < end; ++row) {
       float* p = buffers.probabilities + row * config_.experts;
-      context.kernels.softmax(p, config_.experts);
-      uint32_t* chosen = buffers.chosen + row * config_.used;
-      float* weights = buffers.weights + row * config_.used;
-      float sum = 0.0f;
-      for (size_t rank = 0; rank < config_.used; ++rank) {
-        // Probabilities that are not numbers lose every comparison; the experts are then 0, 0, ...
-        size_t best = 0;
-        float best_value = -1.0f;
-        for (size_t e = 0; e < config_.experts; ++e) {
-          const bool taken = std::find(chosen, chosen + rank, e) != chosen + rank;
-          if (!taken && p[e] > best_value) {
-            best = e;
-            best_value = p[e];
-          }
-        }
-        chosen[rank] = static_cast<uint32_t>(best);
-        weights[rank] = p[best];
-        sum += p[best];
-      }
-      if (!config_.renormalize) continue;
-      sum = std::max(sum, 6.103515625e-5f);  // the smallest normal binary16, as the published models clamp it
-      for (size_t rank = 0; rank < config_.used; ++rank) weights[rank] /= sum;
+      config_.sigmoid ? context.kernels.sigmoid(p, config_.experts, p)
+                      : context.kernels.softmax(p, config_.experts);
+      choose(p, buffers.chosen + row * config_.used, buffers.weights + row * config_.used);
     }
   });
+}
+
+void Experts::choose(const float* p, uint32_t* chosen, float* weights) const {
+  const std::vector<float>& bias = weights_.selection_bias;
+  float sum = 0.0f;
+  for (size_t rank = 0; rank < config_.used; ++rank) {
+    // Weights that are not numbers lose every comparison; the experts are then 0, 0, ...
+    size_t best = 0;
+    float best_score = -std::numeric_limits<float>::infinity();
+    for (size_t e = 0; e < config_.experts; ++e) {
+      const float score = bias.empty() ? p[e] : p[e] + bias[e];
+      const bool taken = std::find(chosen, chosen + rank, e) != chosen + rank;
+      if (!taken && score > best_score) {
+        best = e;
+        best_score = score;
+      }
+    }
+    chosen[rank] = static_cast<uint32_t>(best);
+    weights[rank] = p[best];
+    sum += p[best];
+  }
+  if (config_.renormalize) {
+    sum = std::max(sum, 6.103515625e-5f);  // the smallest normal binary16, as the published models clamp it
+    for (size_t rank = 0; rank < config_.used; ++rank) weights[rank] /= sum;
+  }
+  for (size_t rank = 0; rank < config_.used; ++rank) weights[rank] *= config_.weight_scale;
 }
 
 // Counting sort of the assignments by expert.

@@ -1,7 +1,9 @@
 #pragma once
-// Mixture of experts (Shazeer et al. 2017) with SwiGLU experts: each token runs through its `used` best
-// experts.
+// Mixture of experts (Shazeer et al. 2017): each token runs through its `used` best experts.
 
+#include <vector>
+
+#include "model/feed_forwards/activation.h"
 #include "model/matrix.h"
 #include "model/mixer.h"
 
@@ -12,16 +14,20 @@ struct ExpertsConfig {
   size_t experts = 0;
   size_t used = 0;
   bool renormalize = true;  // the chosen weights are divided by their sum
+  bool sigmoid = false;  // each expert's weight is the sigmoid of its logit instead of the softmax over all
+  float weight_scale = 1.0f;
+  Activation activation = Activation::kSilu;
 };
 
 struct ExpertsWeights {
   Matrix router;  // [embedding] -> experts
-  Matrix gate;    // `experts` matrices each
+  Matrix gate;    // `experts` matrices each; empty when the activation has no gate
   Matrix up;
   Matrix down;
+  std::vector<float> selection_bias;  // [experts] or empty: added to the weights while choosing only
 };
 
-// Router: softmax over all experts, then the best, the lower index first among equals. Rows are grouped by
+// Router: weights of all experts, then the best, the lower index first among equals. Rows are grouped by
 // expert, so that each expert's weights are read once per step; outputs are added in ascending rank.
 class Experts final : public FeedForward {
  public:
@@ -36,6 +42,7 @@ class Experts final : public FeedForward {
   struct Buffers;
   Buffers carve(Carver& carver, size_t rows) const;
   void route(const StepContext& context, size_t rows, const Buffers& buffers) const;
+  void choose(const float* probabilities, uint32_t* chosen, float* weights) const;  // of one row
   void group(size_t rows, const Buffers& buffers) const;
   void gather(const StepContext& context, size_t rows, const float* x, const Buffers& buffers) const;
   void multiply_grouped(const StepContext& context, const Matrix& w, const kernels::Activations& x,

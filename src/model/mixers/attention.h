@@ -2,6 +2,7 @@
 // Grouped-query attention (Ainslie et al. 2023): query head h uses K/V head h / (heads / kv_heads).
 
 #include <optional>
+#include <vector>
 
 #include "model/matrix.h"
 #include "model/mixer.h"
@@ -17,13 +18,21 @@ struct AttentionConfig {
   float scale = 1.0f;
   size_t window_tokens = 0;
   std::optional<size_t> rope;  // index of the model's rope configuration; none: positions are not encoded
+  bool head_norms = false;     // RMS norm of each query and key head before rope
+  float norm_epsilon = 0.0f;
+  bool gated =
+      false;  // q yields, per head, the query and a gate; the head's output is multiplied by its sigmoid
+
+  size_t query_outputs() const { return heads * head_dim_k * (gated ? 2 : 1); }
 };
 
 struct AttentionWeights {
-  Matrix q;  // [embedding] -> heads * head_dim_k
+  Matrix q;  // [embedding] -> query_outputs()
   Matrix k;
   Matrix v;
-  Matrix output;  // heads * head_dim_v -> [embedding]
+  Matrix output;              // heads * head_dim_v -> [embedding]
+  std::vector<float> q_norm;  // [head_dim_k], when there are head norms
+  std::vector<float> k_norm;
 };
 
 class Attention final : public Mixer {
@@ -39,7 +48,11 @@ class Attention final : public Mixer {
  private:
   struct Buffers;
   Buffers carve(Carver& carver, size_t rows, int threads) const;
-  void rotate(const StepContext& context, float* heads, size_t stride, size_t head_count) const;
+  void project(const StepContext& context, const float* x, const Buffers& buffers) const;
+  void split_gates(const StepContext& context, const Buffers& buffers) const;
+  void place_heads(const StepContext& context, float* heads, size_t head_count,
+                   const std::vector<float>& norm) const;
+  void apply_gates(const StepContext& context, const Buffers& buffers) const;
   void store(const StepContext& context, const memory::AttentionView& view, const Buffers& buffers) const;
   void attend(const StepContext& context, const memory::AttentionView& view, const Buffers& buffers) const;
 

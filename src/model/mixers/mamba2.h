@@ -5,10 +5,9 @@
 
 #include "model/matrix.h"
 #include "model/mixer.h"
+#include "model/mixers/recurrence.h"
 
 namespace oxbow::model {
-
-inline constexpr size_t kMaxConvTaps = 16;
 
 struct Mamba2Config {
   size_t embedding = 0;
@@ -49,31 +48,18 @@ class Mamba2 final : public Mixer {
 
  private:
   struct Buffers;
-  // A run of tokens of one sequence: raw rows, and where their convolved values and dt go.
-  struct Segment {
-    const float* const* raw = nullptr;  // [tokens], each row_floats()
-    float* convolved = nullptr;         // [tokens, channels]
-    float* dt = nullptr;                // [tokens, heads]
-    float* y = nullptr;                 // [tokens, inner], or null
-    size_t tokens = 0;
-    float* state = nullptr;
-    float* snapshot = nullptr;
-    size_t snapshot_at = 0;
-  };
-
   Buffers carve(Carver& carver, size_t rows) const;
-  size_t history_floats() const;
-  void start(const StepContext& context, const memory::RecurrentView& view, const Buffers& buffers) const;
-  void advance(const StepContext& context, std::span<const Segment> segments, size_t tokens) const;
-  void convolve_token(const StepContext& context, const Segment& segment, size_t token) const;
-  void scan_head(const StepContext& context, const Segment& segment, size_t head) const;
-  void scan_tokens(const StepContext& context, const Segment& segment, size_t head, size_t begin,
-                   size_t end) const;
-  void shift_history(const Segment& segment) const;
-  const float* tap(const Segment& segment, ptrdiff_t token) const;
+  // Runs convolution and recurrence of all segments over their tokens. `tokens` is their sum.
+  void advance(const StepContext& context, const Buffers& buffers, std::span<const Segment> segments,
+               size_t tokens) const;
+  void convolve_token(const StepContext& context, const Buffers& buffers, const Segment& segment,
+                      size_t token) const;
+  void scan_head(const StepContext& context, const Buffers& buffers, const Segment& segment, size_t head,
+                 size_t begin, size_t end) const;
 
   Mamba2Config config_;
   Mamba2Weights weights_;
+  Recurrence recurrence_;
 };
 
 }  // namespace oxbow::model
