@@ -18,7 +18,7 @@ USER_SHARE = 0.1        # of the words that are not the assistant's, so many are
 
 # From this many millions of tokens on: longest row, share of prose rows, share of copying exercises, share of plain talk.
 STAGES = [(0.0, 64, 0.00, 0.30, 0.10), (0.8, 96, 0.10, 0.15, 0.10), (2.0, 160, 0.15, 0.05, 0.10), (4.0, 256, 0.25, 0.03, 0.10),
-          (6.0, 384, 0.25, 0.02, 0.10), (8.0, 512, 0.30, 0.02, 0.10), (10.0, 640, 0.30, 0.02, 0.10)]
+          (6.0, 384, 0.25, 0.02, 0.10), (6.5, 512, 0.25, 0.02, 0.10), (7.5, 640, 0.25, 0.02, 0.10)]
 
 
 def stage_at(tokens):

@@ -23,7 +23,7 @@ import dialogues
 import export
 
 DISTANCES = (100, 300, 500)
-ANSWER_TOKENS = 40
+ANSWER_TOKENS = 24
 REFUSALS = ("don't know", "do not know", "not told me", "haven't told me")
 
 
@@ -37,17 +37,16 @@ class Chat:
     def answer(self, turns, guess=""):
         """The answer to the last turn. A right guess costs one evaluation, because greedy decoding would give the same tokens."""
         t = self.tokenizer
-        prompt = dialogues.render(turns, t)[0] + [t.im_start] + t.encode("assistant\n")
+        prompt, out = dialogues.render(turns, t)[0] + [t.im_start] + t.encode("assistant\n"), []
         if guess:
             ids = t.encode(guess) + [t.im_end]
             best = self.network(torch.tensor([prompt + ids]))[0, len(prompt) - 1:-1].argmax(-1).tolist()
             if best == ids:
                 return guess
-        out = []
-        while len(out) < ANSWER_TOKENS:
+            wrong = next(i for i, (a, b) in enumerate(zip(best, ids)) if a != b)
+            out = best[:wrong + 1]      # up to its first own word the model has said the same
+        while not out or out[-1] != t.im_end and len(out) < ANSWER_TOKENS:
             out.append(int(self.network(torch.tensor([prompt + out]))[0, -1].argmax()))
-            if out[-1] == t.im_end:
-                break
         return t.decode(out)
 
     def length(self, turns):
@@ -148,24 +147,28 @@ def main():
     args.add_argument("--prose-tokens", type=int, default=20000)
     args.add_argument("--show", type=int, default=0, help="wrong answers to show of each kind")
     args.add_argument("--seed", type=int, default=7)
+    args.add_argument("--kinds", default="recall,unknown,corrected,fixed,prose", help="what to measure")
     args = args.parse_args()
     network, keys = export.load(args.model)
     tokenizer = bpe.Tokenizer([m.split(" ") for m in keys["tokenizer.ggml.merges"]])
     with open(args.work / "pool.json", encoding="utf-8") as f:
         fixed = json.load(f)
-    pool, chat, rng = corpus.chat_of(fixed), Chat(network, tokenizer), random.Random(args.seed)
+    pool, chat, kinds = corpus.chat_of(fixed), Chat(network, tokenizer), args.kinds.split(",")
     for kind in ("recall", "unknown", "corrected"):
-        for distance in DISTANCES:
+        for distance in DISTANCES if kind in kinds else ():
+            rng = random.Random(f"{args.seed} {kind} {distance}")
             share = measure(rng, chat, pool, args.count, distance, kind, args.show)
             print(f"{kind}, up to {distance} tokens: {100 * share:.1f} %", flush=True)
-    asked = rng.choices(fixed, [w for w, _, _ in fixed], k=args.count)
-    good = sum(chat.answer([("user", q, "")], a) in [x for _, y, x in fixed if y == q] for _, q, a in asked)
-    print(f"fixed questions answered word for word: {100 * good / args.count:.1f} %")
-    with open(args.work / "held.json", encoding="utf-8") as f:
-        held = json.load(f)
-    for title, text in held.items():
-        bits = bits_per_byte(network, tokenizer, text, args.prose_tokens // len(held))
-        print(f"{title}, held-out chapter: {bits:.3f} bits per byte, perplexity per byte {2 ** bits:.3f}")
+    if "fixed" in kinds:
+        asked = random.Random(args.seed).choices(fixed, [w for w, _, _ in fixed], k=args.count)
+        good = sum(chat.answer([("user", q, "")], a) in [x for _, y, x in fixed if y == q] for _, q, a in asked)
+        print(f"fixed questions answered word for word: {100 * good / args.count:.1f} %", flush=True)
+    if "prose" in kinds:
+        with open(args.work / "held.json", encoding="utf-8") as f:
+            held = json.load(f)
+        for title, text in held.items():
+            bits = bits_per_byte(network, tokenizer, text, args.prose_tokens // len(held))
+            print(f"{title}, held-out chapter: {bits:.3f} bits per byte, perplexity per byte {2 ** bits:.3f}")
 
 
 if __name__ == "__main__":

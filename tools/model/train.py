@@ -119,7 +119,7 @@ class Run:
             o.step()
         self.step += 1
         self.tokens += n_tokens
-        keep = min(0.998, 1 - 10 / (self.step + 10))
+        keep = min(0.995, 1 - 10 / (self.step + 10))
         with torch.no_grad():
             for name, value in self.network.state_dict().items():
                 self.average[name].lerp_(value, 1 - keep)
