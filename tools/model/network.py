@@ -2,7 +2,8 @@
 
 Shapes: b = sequences, t = tokens, h = heads, p = channels of a head, s = state size, c = chunks, q = tokens of a chunk.
 In float32 the recurrence is computed in chunks (the "state space duality" form of the Mamba-2 paper, arXiv 2405.21060, section 6),
-all of it as batched matrix products. For training there is a second path: bfloat16 operands and the kernels of fused.py. Parameter names are the tensor names of the GGUF file without the suffix `.weight`.
+all of it as batched matrix products. For training there is a second path: bfloat16 operands and the kernels of fused.py.
+export.py says which tensor of the GGUF file each parameter becomes.
 """
 import math
 
