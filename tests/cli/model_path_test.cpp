@@ -61,7 +61,7 @@ TEST(ModelPath, AMissingFileOrAFolderNamesTheModelsNearby) {
 
 TEST(ModelPath, TheListOfModelsNearbyIsShort) {
   const testing::TemporaryFolder folder;
-  for (int i = 0; i < 30; ++i) testing::write_file(folder.path("m" + std::to_string(i) + ".gguf"), "x");
+  for (int i = 0; i < 30; ++i) testing::write_file(folder.path(fmt::format("m{}.gguf", i)), "x");
   const auto found = find_model(folder.path("x.gguf"), nullptr, {});
   ASSERT_FALSE(found);
   EXPECT_NE(found.error().message.find("and 22 more"), std::string::npos) << found.error().message;
