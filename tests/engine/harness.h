@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "memory/memory.h"
+#include "model/architectures.h"
 #include "model/model.h"
+#include "support/golden.h"
 #include "support/shared.h"
 
 namespace oxbow::testing {
@@ -30,6 +32,16 @@ inline std::vector<std::string> repository_goldens() {
     if (entry.path().extension() == ".gguf") names.push_back(entry.path().stem().string());
   }
   std::sort(names.begin(), names.end());
+  return names;
+}
+
+// The models of the shared folder whose architecture this build runs; none without the folder.
+inline std::vector<std::string> shared_goldens() {
+  std::vector<std::string> names;
+  if (shared_directory().empty()) return names;
+  for (const std::string& name : golden_models()) {
+    if (model::find_architecture(Golden(name).string("arch")) != nullptr) names.push_back(name);
+  }
   return names;
 }
 
