@@ -1,64 +1,21 @@
 #pragma once
-// The inner loops of the quantised matrix product: one panel times a tile of up to kTileTokens rows of
-// activations.
+// The inner loops of the quantised matrix product: panels times a tile of rows of activations.
 //
-// What one output y = W x is, for every tile size and instruction set (blocks b ascending, groups g of a
-// block ascending):
+// What one output y = W x is, for every tile size and instruction set (blocks ascending, groups of a block
+// ascending):
 //
-//   dot  = sum over the columns of the group of (code - offset) * activation code             exact integer
-//   term = dot * scale                              first group, no constants
-//        = fma(dot, scale, min * sum)               first group, with constants; sum = sum of the activation
-//        codes = fma(dot, scale, term)                    second group, no constants = fma(dot, scale,
-//        fma(min, sum, term))     second group, with constants
-//   y    = fma(term, activation scale, y)           once per block, from y = 0
+//   dot  = sum over the columns of the group of (code - offset) * activation code, an exact integer
 //
-// A packed tile of T tokens holds, block by block: the codes [8 quads][T][4], then per group T words (with
-// constants f32 sum; without, the i32 that takes the offset back: the dot starts from it), then T f32
-// activation scales.
+//   term = dot * scale                            first group, formats without mins
+//   term = fma(dot, scale, min * sum)             first group, with mins; sum of the activation codes
+//   term = fma(dot, scale, term)                  second group, without mins
+//   term = fma(dot, scale, fma(min, sum, term))   second group, with mins
+//
+//   y    = fma(term, activation scale, y)         once per block, from y = 0
 
-#include "kernels/body/matmul_formats.h"
-#include "kernels/kernels.h"
+#include "kernels/body/matmul_pack.h"
 
 OXBOW_ISA_BEGIN
-
-template <class Reader>
-inline constexpr size_t kTokenBlockBytes =
-    32 + 4 * Reader::kGroups + 4;  // of one token and block in a packed tile
-
-// What the dot's start value multiplies: signed dots have taken the offset of 8-bit codes back already.
-template <class Reader>
-inline constexpr int32_t kDotOffset = Reader::kMaxCode == 255 && kSignedBytes ? 0 : Reader::kOffset;
-
-template <class Reader>
-void pack_tile(const QuantizedRows& rows, size_t first_row, size_t count, size_t tile, size_t first_block,
-               size_t blocks, uint8_t* packed) {
-  __builtin_memset(packed, 0, blocks * tile * kTokenBlockBytes<Reader>);
-  for (size_t t = 0; t < count; ++t) {
-    const size_t row = first_row + t;
-    const int8_t* codes = rows.codes + row * rows.code_stride + first_block * kActivationBlock;
-    const float* scales = rows.scales + row * rows.block_stride + first_block;
-    const int32_t* sums = rows.sums + 2 * (row * rows.block_stride + first_block);
-    uint8_t* out = packed + 4 * t;
-    for (size_t b = 0; b < blocks; ++b) {
-      OXBOW_UNROLL
-      for (size_t j = 0; j < 8; ++j) __builtin_memcpy(out + 4 * tile * j, codes + 32 * b + 4 * j, 4);
-      out += 32 * tile;
-      for (size_t g = 0; g < Reader::kGroups; ++g) {
-        const int32_t sum = Reader::kGroups == 1 ? sums[2 * b] + sums[2 * b + 1] : sums[2 * b + g];
-        if constexpr (Reader::kHasMin) {
-          const float exact = static_cast<float>(sum);
-          __builtin_memcpy(out, &exact, 4);
-        } else {
-          const int32_t start = -kDotOffset<Reader> * sum;
-          __builtin_memcpy(out, &start, 4);
-        }
-        out += 4 * tile;
-      }
-      __builtin_memcpy(out, scales + b, 4);
-      out += 4 * tile;
-    }
-  }
-}
 
 OXBOW_INLINE F32x16 broadcast_at(const uint8_t* p) {
   float value;
@@ -71,7 +28,8 @@ OXBOW_INLINE I32x16 broadcast_int_at(const uint8_t* p) {
   return broadcast_int(value);
 }
 
-// dots[p][t] = the dot of group g of a block for token t and the panel whose quads are w[p].
+// dots[p][t] = the dot of group g of a block for token t and the panel whose
+// quads are w[p].
 template <class Reader, size_t kPanels, size_t kTile>
 OXBOW_INLINE void group_dots(const U8x64* const (&w)[kPanels], const uint8_t* x, size_t g,
                              I32x16 (&dots)[kPanels][kTile]) {
@@ -97,7 +55,8 @@ OXBOW_INLINE void group_dots(const U8x64* const (&w)[kPanels], const uint8_t* x,
     }
   }
 }
-// The term of a block after group g, see above. `words` are the tile's words of the group for one token.
+// The term of a block after group g, see above. `words` are the tile's words of
+// the group for one token.
 template <class Reader>
 OXBOW_INLINE F32x16 group_term(size_t g, I32x16 dot, F32x16 scale, F32x16 min, const uint8_t* word,
                                F32x16 term) {
@@ -110,7 +69,8 @@ OXBOW_INLINE F32x16 group_term(size_t g, I32x16 dot, F32x16 scale, F32x16 min, c
   }
 }
 
-// terms[p][t] of one block. scale[p] and min[p] are the block's groups in panel p.
+// terms[p][t] of one block. scale[p] and min[p] are the block's groups in panel
+// p.
 template <class Reader, size_t kPanels, size_t kTile>
 OXBOW_INLINE void block_terms(const U8x64* const (&w)[kPanels], const UnitScales* const (&scales)[kPanels],
                               size_t first_group, const uint8_t* x, F32x16 (&terms)[kPanels][kTile]) {
@@ -136,7 +96,8 @@ OXBOW_INLINE void prefetch(const uint8_t* p, size_t bytes) {
   for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(p + i);
 }
 
-// Straight from the panel, each byte read once: for few tokens. `panel` stands at the start of a unit.
+// Straight from the panel, each byte read once: for few tokens. `panel` stands
+// at the start of a unit.
 template <class Reader, size_t kTile>
 [[gnu::noinline]] void multiply_panel(const uint8_t* panel, size_t blocks, const uint8_t* x,
                                       float (*out)[16]) {
@@ -149,7 +110,8 @@ template <class Reader, size_t kTile>
     Reader::scales(panel, unit, scales, 0);
     panel += Reader::kHeaderBytes;
     for (size_t b = 0; b < unit; ++b) {
-      // Unpacking leaves the processor too little room to run ahead to the next lines by itself.
+      // Unpacking leaves the processor too little room to run ahead to the next
+      // lines by itself.
       if constexpr (Reader::kMaxCode < 255) prefetch(panel + kPrefetchBytes, Reader::kBlockBytes);
       U8x64 w[8];
       Reader::codes(panel, w);
@@ -169,14 +131,16 @@ template <class Reader, size_t kTile>
   for (size_t t = 0; t < kTile; ++t) store(out[t], sums[t]);
 }
 
-// A stretch of a panel with its scales as floats and its codes as bytes, shared by the tiles of many tokens.
+// A stretch of a panel with its scales as floats and its codes as bytes, shared
+// by the tiles of many tokens.
 inline constexpr size_t kUnpackedBlocks = 8;
 struct alignas(64) UnpackedStretch {
   UnitScales scales;
   U8x64 codes[kUnpackedBlocks][8];
 };
 
-// Unpacks `blocks` <= kUnpackedBlocks blocks from the start of a unit on; returns where the next unit starts.
+// Unpacks `blocks` <= kUnpackedBlocks blocks from the start of a unit on;
+// returns where the next unit starts.
 template <class Reader>
 [[gnu::noinline]] const uint8_t* unpack(const uint8_t* panel, size_t blocks, UnpackedStretch& out) {
   for (size_t first = 0; first < blocks; first += Reader::kUnitBlocks) {
@@ -191,8 +155,9 @@ template <class Reader>
   return panel;
 }
 
-// kPanels stretches of neighbouring panels times one tile, so that each loaded activation serves them all.
-// The sums stay in memory, out[p * out_stride + t]: the dots need the registers.
+// kPanels stretches of neighbouring panels times one tile, so that each loaded
+// activation serves them all. The sums stay in memory, out[p * out_stride + t]:
+// the dots need the registers.
 template <class Reader, size_t kPanels, size_t kTile>
 [[gnu::noinline]] void multiply_stretch(const UnpackedStretch* stretches, size_t blocks, const uint8_t* x,
                                         float (*out)[16], size_t out_stride) {
