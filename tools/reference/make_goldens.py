@@ -19,6 +19,7 @@ GOLDEN = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)
 TOKENS = 40
 
 V = dict(n_vocab=512, d_conv=4)
+TINY = dict(n_vocab=272, d_conv=4, n_embd=32)
 SMALL_Q = dict(V, n_embd=256, n_layer=2, attn_layers=[1], n_head=4, n_kv=1, d_inner=256, ssm_heads=8, ssm_groups=1,
                d_state=32, tied=True, attention_scale=0.125, embedding_scale=12.0, residual_scale=0.5, logit_scale=6.0)
 
@@ -57,19 +58,51 @@ MODELS = {
     "granitehybrid-MIX": (
         "width 256, one tensor each of F16, BF16, Q2_K to Q6_K, Q4_0 to Q5_1, Q8_0",
         "granitehybrid", dict(SMALL_Q, n_ff=256), "MIX"),
+    "mamba": (
+        "Mamba-1 alone, weightless norms on dt, B and C",
+        "mamba", dict(TINY, n_layer=2, d_inner=64, d_state=16, dt_rank=4, dt_b_c_rms=True), "F32"),
+    "jamba": (
+        "Mamba-1 with norms, attention without rope, experts on every other layer (weights not renormalised)",
+        "jamba", dict(TINY, n_layer=3, attn_layers=[1], moe_layers=[1], n_head=4, n_kv=2, n_ff=40, n_expert=4, n_used=2,
+                      d_inner=64, d_state=16, dt_rank=4, tied=True), "F32"),
+    "falcon-h1": (
+        "attention and Mamba-2 side by side with grouped norm, head size not width / heads, inner size 1.5 times the width",
+        "falcon-h1", dict(TINY, n_layer=2, n_head=2, n_kv=1, head_dim=24, n_ff=48, d_inner=48, ssm_heads=6, ssm_groups=2,
+                          d_state=16, ssm_norm=True, tied=True), "F32"),
+    "nemotron_h_moe": (
+        "layers that are one thing each: Mamba-2, experts (sigmoid router, bias, scale, squared relu), attention",
+        "nemotron_h_moe", dict(TINY, pattern="ME*E", n_layer=4, n_head=4, n_kv=2, head_dim=16, n_ff=20, n_ff_sh=32,
+                               n_expert=8, n_used=3, d_inner=48, ssm_heads=6, ssm_groups=2, d_state=16), "F32"),
+    "lfm2moe": (
+        "short convolution, attention with head norms and rope, experts after one dense layer",
+        "lfm2moe", dict(TINY, n_layer=3, attn_layers=[1], n_head=4, n_kv=2, n_ff=48, n_ff_exp=16, n_expert=8, n_used=3,
+                        dense_lead=1, l_cache=3, tied=True), "F32"),
+    "qwen35moe": (
+        "gated delta net (value head j, key head j modulo), gated attention, partial rope, gated shared expert",
+        "qwen35moe", dict(TINY, n_layer=2, interval=2, n_head=2, n_kv=1, head_dim=32, n_rot=16, sections=[3, 3, 2, 0], n_ff=48,
+                          n_ff_exp=16, n_ff_sh=24, n_expert=4, n_used=2, d_inner=64, ssm_heads=4, ssm_groups=2, d_state=16,
+                          recurrent_key=False, tied=True), "F32"),
+    "qwen3next": (
+        "gated delta net with interleaved head repeat and one projection for beta and alpha",
+        "qwen3next", dict(TINY, n_layer=2, interval=2, n_head=2, n_kv=1, head_dim=32, n_rot=8, n_ff=48, n_ff_exp=16, n_ff_sh=24,
+                          n_expert=4, n_used=2, d_inner=64, ssm_heads=4, ssm_groups=2, d_state=16, tied=True), "F32"),
+    "gemma3": (
+        "sliding window of 12 on 5 of 6 layers, two rope bases, linear rope scaling on the global layer, head norms",
+        "gemma3", dict(TINY, n_layer=6, n_head=2, n_kv=1, head_dim=16, n_ff=32, window=12, tied=True, rope_factor=8.0), "F32"),
 }
 
 
-def token_ids(index, count, n_vocab):
+def token_ids(name, count, n_vocab):
     """A fixed scramble of the vocabulary, another one for each model."""
-    return [(97 * (index + 1) + 211 * i + 13 * i * i) % n_vocab for i in range(count)]
+    index = list(MODELS).index(name) + 1
+    return [(97 * index + 211 * i + 13 * i * i) % n_vocab for i in range(count)]
 
 
-def write(directory, index, name):
+def write(directory, name):
     covers, family, parameters, quant = MODELS[name]
     path = os.path.join(directory, name + ".gguf")
     make(family, name, path, quant, parameters)
-    tokens = token_ids(index, TOKENS, parameters["n_vocab"])
+    tokens = token_ids(name, TOKENS, parameters["n_vocab"])
     logits = forward(path, np.array(tokens)).astype("<f4")
     np.save(os.path.join(directory, name + ".npy"), logits, allow_pickle=False)
     # How much a lost state would show: the last row when only the first token is another.
@@ -111,8 +144,8 @@ def check():
     """Writes all models again and reports which differ from the stored ones; 0 when none does."""
     with tempfile.TemporaryDirectory() as fresh:
         bad = 0
-        for index, name in enumerate(MODELS):
-            write(fresh, index, name)
+        for name in MODELS:
+            write(fresh, name)
             found = differences(name, fresh, GOLDEN)
             if found:
                 bad += 1
@@ -126,8 +159,8 @@ def main():
         return check()
     directory = sys.argv[1] if len(sys.argv) > 1 else GOLDEN
     os.makedirs(directory, exist_ok=True)
-    for index, name in enumerate(MODELS):
-        write(directory, index, name)
+    for name in MODELS:
+        write(directory, name)
         print("%-26s %8d bytes" % (name, sum(os.path.getsize(os.path.join(directory, name + e)) for e in (".gguf", ".json", ".npy"))))
     return 0
 
