@@ -12,6 +12,9 @@ namespace {
 // anyone would notice as load on an idle machine.
 constexpr auto kSpin = std::chrono::microseconds(50);
 
+constexpr uint64_t kOpen = uint64_t{1} << 31;
+constexpr uint64_t kJoinedMask = kOpen - 1;
+
 void pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -56,15 +59,28 @@ void ThreadPool::run(size_t count, size_t grain, RangeFunction function) {
   }
   phase_ = {&function, count, grain};
   next_.store(0, std::memory_order_relaxed);
-  busy_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
-  generation_.fetch_add(1, std::memory_order_release);
+  finished_.store(0, std::memory_order_relaxed);
+  const uint32_t generation = generation_.load(std::memory_order_relaxed) + 1;
+  gate_.store(uint64_t{generation} << 32 | kOpen, std::memory_order_release);
+  generation_.store(generation, std::memory_order_release);
   generation_.notify_all();
   take_ranges(0);
-  const auto done = [this] { return busy_.load(std::memory_order_acquire) == 0; };
+  const auto joined = static_cast<uint32_t>(gate_.fetch_and(~kOpen, std::memory_order_acq_rel) & kJoinedMask);
+  const auto done = [&] { return finished_.load(std::memory_order_acquire) == joined; };
   while (!spin_until(done)) {
-    const int left = busy_.load(std::memory_order_acquire);
-    if (left != 0) busy_.wait(left, std::memory_order_acquire);
+    const uint32_t finished = finished_.load(std::memory_order_acquire);
+    if (finished != joined) finished_.wait(finished, std::memory_order_acquire);
   }
+}
+
+bool ThreadPool::join() {
+  uint64_t gate = gate_.load(std::memory_order_acquire);
+  while ((gate & kOpen) != 0) {
+    if (gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acq_rel, std::memory_order_acquire)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void ThreadPool::take_ranges(int thread) {
@@ -84,8 +100,10 @@ void ThreadPool::work(int thread) {
     if (!changed()) continue;
     seen = generation_.load(std::memory_order_acquire);
     if (stop_.load(std::memory_order_relaxed)) return;
+    if (!join()) continue;
     take_ranges(thread);
-    if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
+    finished_.fetch_add(1, std::memory_order_release);
+    finished_.notify_one();
   }
 }
 

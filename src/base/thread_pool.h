@@ -54,10 +54,16 @@ class ThreadPool {
   void work(int thread);
   void take_ranges(int thread);
 
+  // Enters the current phase unless it is closed.
+  bool join();
+
+  // Invariants: a worker touches phase_ only between joining and finishing; the caller closes a phase before
+  // it returns and then waits for those who joined, not for those who slept through it.
   Phase phase_;
   alignas(64) std::atomic<size_t> next_{0};
   alignas(64) std::atomic<uint32_t> generation_{0};  // raised once per phase; workers wait for it to change
-  alignas(64) std::atomic<int> busy_{0};             // workers still inside the current phase
+  alignas(64) std::atomic<uint64_t> gate_{0};        // generation << 32 | open << 31 | workers that joined
+  alignas(64) std::atomic<uint32_t> finished_{0};    // of those who joined
   std::atomic<bool> stop_{false};
   std::vector<std::thread> workers_;
 };
