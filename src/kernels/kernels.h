@@ -2,10 +2,11 @@
 // The kernel table: all arithmetic of a step, one set of bodies compiled per instruction set.
 //
 // Invariants
-//  1. Bits: each output element is computed by one fixed sequence of operations, whatever the number of rows or tokens in the call and
-//     whichever table runs it: tables differ in speed only. Vectors are 16 floats wide everywhere (one AVX-512 register,
-//     two AVX2 registers, or an array), every reduction is a fixed tree over those 16 lanes, every fused multiply-add
-//     is written as one.
+//  1. Bits: each output element is computed by one fixed sequence of operations, whatever the number of rows
+//  or tokens in the call and
+//     whichever table runs it: tables differ in speed only. Vectors are 16 floats wide everywhere (one
+//     AVX-512 register, two AVX2 registers, or an array), every reduction is a fixed tree over those 16
+//     lanes, every fused multiply-add is written as one.
 //  2. Kernels allocate nothing, start no threads and touch only what their arguments name.
 //  3. Pointers need the alignment of their element type only.
 
@@ -19,15 +20,17 @@
 
 namespace oxbow::kernels {
 
-// ---- matrix product ---------------------------------------------------------------------------------------------
+// ---- matrix product
+// ---------------------------------------------------------------------------------------------
 
-// Rows of 8-bit codes: value = scale * code, one scale per 32 values, scale = max|x| / 127, nearest even codes.
+// Rows of 8-bit codes: value = scale * code, one scale per 32 values, scale = max|x| / 127, nearest even
+// codes.
 struct QuantizedRows {
-  int8_t* codes = nullptr;    // [rows, code_stride]
-  float* scales = nullptr;    // [rows, block_stride]
-  int32_t* sums = nullptr;    // [rows, 2 * block_stride]: sum of codes of each 16 values
-  size_t code_stride = 0;     // bytes from row to row, >= cols rounded up to 32
-  size_t block_stride = 0;    // blocks of 32 from row to row
+  int8_t* codes = nullptr;  // [rows, code_stride]
+  float* scales = nullptr;  // [rows, block_stride]
+  int32_t* sums = nullptr;  // [rows, 2 * block_stride]: sum of codes of each 16 values
+  size_t code_stride = 0;   // bytes from row to row, >= cols rounded up to 32
+  size_t block_stride = 0;  // blocks of 32 from row to row
 };
 
 // The right-hand side of y = W x for several tokens. `values` serves float panels, `quantized` the others.
@@ -38,10 +41,11 @@ struct Activations {
   size_t rows = 0;
 };
 
-// ---- attention --------------------------------------------------------------------------------------------------
+// ---- attention
+// --------------------------------------------------------------------------------------------------
 
-// One K/V head inside a block of 64 positions: K is stored [head_dim_k, 64] (a key is a column, so that keys are
-// lanes), V is stored [64, head_dim_v].
+// One K/V head inside a block of 64 positions: K is stored [head_dim_k, 64] (a key is a column, so that keys
+// are lanes), V is stored [64, head_dim_v].
 struct AttendArgs {
   size_t head_dim_k = 0;
   size_t head_dim_v = 0;
@@ -49,7 +53,7 @@ struct AttendArgs {
   float scale = 1.0f;
   KvType k_type = KvType::kF32;
   KvType v_type = KvType::kF32;
-  size_t window = 0;  // keys at a distance >= window are not seen; 0: all are
+  size_t window = 0;                        // keys at a distance >= window are not seen; 0: all are
   const std::byte* const* pages = nullptr;  // pages[i] holds positions [64 i, 64 i + 64)
   size_t k_offset = 0;                      // of this layer and head inside a page, bytes
   size_t v_offset = 0;
@@ -57,20 +61,22 @@ struct AttendArgs {
   size_t first_position = 0;  // of the first token; token t sees keys [0, first_position + t]
   const float* q = nullptr;   // token t, head h: q + t * q_stride + h * head_dim_k
   size_t q_stride = 0;
-  float* out = nullptr;       // token t, head h: out + t * out_stride + h * head_dim_v
+  float* out = nullptr;  // token t, head h: out + t * out_stride + h * head_dim_v
   size_t out_stride = 0;
-  float* scratch = nullptr;   // attend_scratch_floats()
+  float* scratch = nullptr;  // attend_scratch_floats()
 };
 inline constexpr size_t kAttendTokens = 16;
 size_t attend_scratch_floats(size_t head_dim_k, size_t head_dim_v, size_t query_heads);
 
 enum class RopeStyle : uint8_t { kNorm, kNeox };
 
-// ---- recurrences ------------------------------------------------------------------------------------------------
+// ---- recurrences
+// ------------------------------------------------------------------------------------------------
 
 // Mamba-2 (Dao & Gu 2024), one head of head_dim p and state size s over consecutive tokens:
 //   S = exp(dt * a) * S + dt * x (outer) b;   y = S c + d * x
-// state: lane blocks [ceil(p / 16), s, 16], channel 16 i + j of the head in lane j of block i; unused lanes stay 0.
+// state: lane blocks [ceil(p / 16), s, 16], channel 16 i + j of the head in lane j of block i; unused lanes
+// stay 0.
 struct Mamba2ScanArgs {
   size_t tokens = 0;
   size_t head_dim = 0;
@@ -79,20 +85,22 @@ struct Mamba2ScanArgs {
   float d = 0.0f;
   const float* dt = nullptr;  // after softplus; token t: dt[t * dt_stride]
   size_t dt_stride = 0;
-  const float* x = nullptr;   // token t: x + t * x_stride, head_dim values; b and c likewise, state_size values
+  const float* x =
+      nullptr;  // token t: x + t * x_stride, head_dim values; b and c likewise, state_size values
   size_t x_stride = 0;
   const float* b = nullptr;
   const float* c = nullptr;
   size_t bc_stride = 0;
   float* state = nullptr;
-  float* y = nullptr;         // token t: y + t * y_stride, head_dim values; null: only the state is advanced
+  float* y = nullptr;  // token t: y + t * y_stride, head_dim values; null: only the state is advanced
   size_t y_stride = 0;
 };
 constexpr size_t mamba2_state_floats(size_t head_dim, size_t state_size) {
   return (head_dim + 15) / 16 * 16 * state_size;
 }
 
-// Mamba-1 (Gu & Dao 2023), consecutive channels over consecutive tokens; each channel has its own row of s states:
+// Mamba-1 (Gu & Dao 2023), consecutive channels over consecutive tokens; each channel has its own row of s
+// states:
 //   S[n] = exp(dt * a[n]) * S[n] + dt * x * b[n];   y = sum_n c[n] S[n] + d * x
 // a and state: lane blocks [ceil(channels / 16), s, 16] as in mamba2_scan; unused lanes stay 0.
 struct Mamba1ScanArgs {
@@ -125,7 +133,8 @@ struct DeltaRuleArgs {
   const float* dt = nullptr;    // token t: dt[t * gate_stride]
   const float* beta = nullptr;  // likewise
   size_t gate_stride = 0;
-  const float* q = nullptr;  // token t: q + t * qkv_stride, key_dim values (not read without y); k and v likewise
+  const float* q =
+      nullptr;  // token t: q + t * qkv_stride, key_dim values (not read without y); k and v likewise
   const float* k = nullptr;
   const float* v = nullptr;  // value_dim values
   size_t qkv_stride = 0;
@@ -139,15 +148,17 @@ constexpr size_t lane_block_floats(size_t lanes, size_t rows) {
   return (lanes + 15) / 16 * 16 * rows;
 }
 
-// ---- the table --------------------------------------------------------------------------------------------------
+// ---- the table
+// --------------------------------------------------------------------------------------------------
 
 struct KernelTable {
   std::string_view name;  // "portable", "avx2", "avx512"
 
   // rows x cols values, `stride` floats apart -> codes, scales, sums. cols is a multiple of 32.
-  void (*quantize_rows)(const float* values, size_t stride, size_t rows, size_t cols, const QuantizedRows& out);
-  // y[t * y_stride + r] = sum over the columns of W[r] * x[t], for the rows of panels [panel_begin, panel_end) that
-  // exist and all rows of x. Blocks of columns are added in ascending order.
+  void (*quantize_rows)(const float* values, size_t stride, size_t rows, size_t cols,
+                        const QuantizedRows& out);
+  // y[t * y_stride + r] = sum over the columns of W[r] * x[t], for the rows of panels [panel_begin,
+  // panel_end) that exist and all rows of x. Blocks of columns are added in ascending order.
   void (*matmul)(const PanelMatrix& w, const Activations& x, size_t panel_begin, size_t panel_end, float* y,
                  size_t y_stride);
 
@@ -180,19 +191,20 @@ struct KernelTable {
   void (*rope)(float* x, size_t heads, size_t head_dim, size_t n_rot, RopeStyle style, const float* cos,
                const float* sin);
 
-  // y[c] = act(bias[c] + sum_i weights[i, c] * taps[i][c]), taps oldest first, added in ascending i starting from the
-  // bias (or 0); act is SiLU when silu is set.
-  void (*conv)(const float* const* taps, const float* weights, const float* bias, size_t tap_count, size_t channels,
-               bool silu, float* y);
+  // y[c] = act(bias[c] + sum_i weights[i, c] * taps[i][c]), taps oldest first, added in ascending i starting
+  // from the bias (or 0); act is SiLU when silu is set.
+  void (*conv)(const float* const* taps, const float* weights, const float* bias, size_t tap_count,
+               size_t channels, bool silu, float* y);
   void (*mamba2_scan)(const Mamba2ScanArgs& args);
   void (*mamba1_scan)(const Mamba1ScanArgs& args);
   void (*delta_rule)(const DeltaRuleArgs& args);
 
-  // Writes one token's key (value) of one head into column (row) `slot` of a block, rounded to the stored type.
+  // Writes one token's key (value) of one head into column (row) `slot` of a block, rounded to the stored
+  // type.
   void (*store_key)(const float* k, size_t head_dim, size_t slot, KvType type, std::byte* block);
   void (*store_value)(const float* v, size_t head_dim, size_t slot, KvType type, std::byte* block);
-  // Softmax attention of up to kAttendTokens tokens over one K/V head; online softmax over key blocks in ascending
-  // order (Milakov & Gimelshein 2018).
+  // Softmax attention of up to kAttendTokens tokens over one K/V head; online softmax over key blocks in
+  // ascending order (Milakov & Gimelshein 2018).
   void (*attend)(const AttendArgs& args);
 };
 

@@ -11,8 +11,8 @@ Result<Bound> Bound::bind(std::string_view function, const Arguments& given,
   bound.parameters_ = parameters;
   bound.values_.resize(parameters.size(), nullptr);
   if (given.positional.size() > parameters.size())
-    return fail(ErrorKind::kInvalidInput, "{} takes at most {} arguments, {} given", function, parameters.size(),
-                given.positional.size());
+    return fail(ErrorKind::kInvalidInput, "{} takes at most {} arguments, {} given", function,
+                parameters.size(), given.positional.size());
   for (size_t i = 0; i < given.positional.size(); ++i) bound.values_[i] = &given.positional[i];
   for (const auto& [name, value] : given.named) {
     const auto found = std::ranges::find(bound.parameters_, name);

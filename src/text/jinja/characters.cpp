@@ -10,7 +10,9 @@ namespace oxbow::text::jinja {
 
 namespace {
 
-utf8proc_category_t category(char32_t c) { return utf8proc_category(static_cast<utf8proc_int32_t>(c)); }
+utf8proc_category_t category(char32_t c) {
+  return utf8proc_category(static_cast<utf8proc_int32_t>(c));
+}
 
 char32_t upper(char32_t c) {
   return static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(c)));
@@ -101,12 +103,22 @@ bool is_letter(char32_t c) {
   const auto kind = category(c);
   return kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO;
 }
-bool is_decimal(char32_t c) { return category(c) == UTF8PROC_CATEGORY_ND; }
-bool is_upper(char32_t c) { return category(c) == UTF8PROC_CATEGORY_LU; }
-bool is_lower(char32_t c) { return category(c) == UTF8PROC_CATEGORY_LL; }
+bool is_decimal(char32_t c) {
+  return category(c) == UTF8PROC_CATEGORY_ND;
+}
+bool is_upper(char32_t c) {
+  return category(c) == UTF8PROC_CATEGORY_LU;
+}
+bool is_lower(char32_t c) {
+  return category(c) == UTF8PROC_CATEGORY_LL;
+}
 
-std::string to_upper(std::string_view text) { return map_characters(text, upper); }
-std::string to_lower(std::string_view text) { return map_characters(text, lower); }
+std::string to_upper(std::string_view text) {
+  return map_characters(text, upper);
+}
+std::string to_lower(std::string_view text) {
+  return map_characters(text, lower);
+}
 
 std::string to_capitalized(std::string_view text) {
   return map_characters(
@@ -137,6 +149,8 @@ std::string_view strip(std::string_view text, const std::string_view* characters
   return text;
 }
 
-std::string_view strip(std::string_view text) { return strip(text, nullptr, true, true); }
+std::string_view strip(std::string_view text) {
+  return strip(text, nullptr, true, true);
+}
 
 }  // namespace oxbow::text::jinja

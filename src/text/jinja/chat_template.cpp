@@ -34,7 +34,8 @@ Result<Variables> variables_of(jinja::Heap& heap, const ChatTemplateInput& input
   OXBOW_TRY(add_json(heap, variables, "tools", input.tools));
   OXBOW_TRY(add_json(heap, variables, "documents", input.documents));
   variables.emplace_back("add_generation_prompt", input.add_generation_prompt);
-  for (const auto& [name, text] : {std::pair("bos_token", input.bos_token), std::pair("eos_token", input.eos_token)}) {
+  for (const auto& [name, text] :
+       {std::pair("bos_token", input.bos_token), std::pair("eos_token", input.eos_token)}) {
     const nlohmann::ordered_json json = std::string(text);
     OXBOW_TRY(add_json(heap, variables, name, &json));
   }
@@ -62,8 +63,7 @@ ChatTemplate::~ChatTemplate() = default;
 
 Result<ChatTemplate> ChatTemplate::parse(std::string_view source, const jinja::Limits& limits) {
   auto statements = jinja::parse(source, limits);
-  if (!statements)
-    return fail(statements.error().kind, "chat template: {}", statements.error().message);
+  if (!statements) return fail(statements.error().kind, "chat template: {}", statements.error().message);
   return ChatTemplate(std::make_unique<const Program>(Program{limits, std::move(*statements)}));
 }
 
@@ -71,7 +71,8 @@ Result<std::string> ChatTemplate::render(const ChatTemplateInput& input) const {
   jinja::Heap heap(program_->limits);
   auto variables = variables_of(heap, input);
   if (!variables) return fail(variables.error().kind, "chat template: {}", variables.error().message);
-  auto text = jinja::render(program_->statements, heap, std::move(*variables), input.now.value_or(local_time()));
+  auto text =
+      jinja::render(program_->statements, heap, std::move(*variables), input.now.value_or(local_time()));
   if (!text) return fail(text.error().kind, "chat template: {}", text.error().message);
   return text;
 }

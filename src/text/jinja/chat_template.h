@@ -36,8 +36,8 @@ class ChatTemplate {
   ChatTemplate& operator=(ChatTemplate&&) noexcept;
   ~ChatTemplate();
 
-  // The prompt, as UTF-8. Errors: kInvalidInput for what the template refuses (raise_exception() included) and
-  // for faults in the template, with the line; kOutOfBudget.
+  // The prompt, as UTF-8. Errors: kInvalidInput for what the template refuses (raise_exception() included)
+  // and for faults in the template, with the line; kOutOfBudget.
   Result<std::string> render(const ChatTemplateInput& input) const;
 
  private:

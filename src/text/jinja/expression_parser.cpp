@@ -11,7 +11,9 @@ namespace oxbow::text::jinja {
 
 namespace {
 
-unsigned depth_of(const ExpressionPtr& e) { return e != nullptr ? e->depth : 0; }
+unsigned depth_of(const ExpressionPtr& e) {
+  return e != nullptr ? e->depth : 0;
+}
 unsigned depth_of(const std::vector<ExpressionPtr>& all) {
   unsigned depth = 0;
   for (const auto& e : all) depth = std::max(depth, depth_of(e));
@@ -22,34 +24,58 @@ unsigned depth_of(const ArgumentNodes& a) {
   for (const auto& [name, e] : a.named) depth = std::max(depth, depth_of(e));
   return depth;
 }
-unsigned depth_of(const Constant&) { return 0; }
-unsigned depth_of(const Name&) { return 0; }
-unsigned depth_of(const SequenceLiteral& n) { return depth_of(n.items); }
+unsigned depth_of(const Constant&) {
+  return 0;
+}
+unsigned depth_of(const Name&) {
+  return 0;
+}
+unsigned depth_of(const SequenceLiteral& n) {
+  return depth_of(n.items);
+}
 unsigned depth_of(const DictLiteral& n) {
   unsigned depth = 0;
   for (const auto& [key, value] : n.entries) depth = std::max({depth, depth_of(key), depth_of(value)});
   return depth;
 }
-unsigned depth_of(const Unary& n) { return depth_of(n.operand); }
-unsigned depth_of(const Binary& n) { return std::max(depth_of(n.left), depth_of(n.right)); }
-unsigned depth_of(const Logic& n) { return std::max(depth_of(n.left), depth_of(n.right)); }
+unsigned depth_of(const Unary& n) {
+  return depth_of(n.operand);
+}
+unsigned depth_of(const Binary& n) {
+  return std::max(depth_of(n.left), depth_of(n.right));
+}
+unsigned depth_of(const Logic& n) {
+  return std::max(depth_of(n.left), depth_of(n.right));
+}
 unsigned depth_of(const Comparison& n) {
   unsigned depth = depth_of(n.first);
   for (const auto& [op, e] : n.rest) depth = std::max(depth, depth_of(e));
   return depth;
 }
-unsigned depth_of(const Concatenation& n) { return depth_of(n.parts); }
+unsigned depth_of(const Concatenation& n) {
+  return depth_of(n.parts);
+}
 unsigned depth_of(const Conditional& n) {
   return std::max({depth_of(n.condition), depth_of(n.then), depth_of(n.otherwise)});
 }
-unsigned depth_of(const Attribute& n) { return depth_of(n.object); }
-unsigned depth_of(const Subscript& n) { return std::max(depth_of(n.object), depth_of(n.index)); }
+unsigned depth_of(const Attribute& n) {
+  return depth_of(n.object);
+}
+unsigned depth_of(const Subscript& n) {
+  return std::max(depth_of(n.object), depth_of(n.index));
+}
 unsigned depth_of(const Slice& n) {
   return std::max({depth_of(n.object), depth_of(n.start), depth_of(n.stop), depth_of(n.step)});
 }
-unsigned depth_of(const Call& n) { return std::max(depth_of(n.callee), depth_of(n.arguments)); }
-unsigned depth_of(const FilterCall& n) { return std::max(depth_of(n.operand), depth_of(n.arguments)); }
-unsigned depth_of(const TestCall& n) { return std::max(depth_of(n.operand), depth_of(n.arguments)); }
+unsigned depth_of(const Call& n) {
+  return std::max(depth_of(n.callee), depth_of(n.arguments));
+}
+unsigned depth_of(const FilterCall& n) {
+  return std::max(depth_of(n.operand), depth_of(n.arguments));
+}
+unsigned depth_of(const TestCall& n) {
+  return std::max(depth_of(n.operand), depth_of(n.arguments));
+}
 
 struct NamedOperator {
   std::string_view text;
@@ -61,8 +87,9 @@ constexpr NamedOperator kProducts[] = {{"*", BinaryOperator::kMultiply},
                                        {"%", BinaryOperator::kModulo}};
 constexpr NamedOperator kSums[] = {{"+", BinaryOperator::kAdd}, {"-", BinaryOperator::kSubtract}};
 constexpr std::pair<std::string_view, CompareOperator> kComparisons[] = {
-    {"==", CompareOperator::kEqual}, {"!=", CompareOperator::kNotEqual},  {"<", CompareOperator::kLess},
-    {"<=", CompareOperator::kLessEqual}, {">", CompareOperator::kGreater}, {">=", CompareOperator::kGreaterEqual}};
+    {"==", CompareOperator::kEqual},  {"!=", CompareOperator::kNotEqual},
+    {"<", CompareOperator::kLess},    {"<=", CompareOperator::kLessEqual},
+    {">", CompareOperator::kGreater}, {">=", CompareOperator::kGreaterEqual}};
 
 template <size_t N>
 const NamedOperator* operator_in(const NamedOperator (&table)[N], const Token& token) {
@@ -92,7 +119,8 @@ Result<ExpressionPtr> ExpressionParser::expression(bool with_condition) {
     if (tokens_.skip_name("else")) {
       OXBOW_ASSIGN(otherwise, expression());
     }
-    OXBOW_ASSIGN(value, make(Conditional{std::move(condition), std::move(value), std::move(otherwise)}, line));
+    OXBOW_ASSIGN(value,
+                 make(Conditional{std::move(condition), std::move(value), std::move(otherwise)}, line));
   }
   return value;
 }
@@ -135,7 +163,8 @@ Result<ExpressionPtr> ExpressionParser::comparison() {
   std::vector<std::pair<CompareOperator, ExpressionPtr>> rest;
   while (true) {
     const Token& token = tokens_.current();
-    const auto* found = std::ranges::find(kComparisons, token.text, [](const auto& known) { return known.first; });
+    const auto* found =
+        std::ranges::find(kComparisons, token.text, [](const auto& known) { return known.first; });
     CompareOperator op = CompareOperator::kIn;
     if (token.kind == TokenKind::kOperator && found != std::end(kComparisons)) {
       op = found->second;
@@ -278,7 +307,8 @@ Result<ExpressionPtr> ExpressionParser::tuple(bool with_condition, bool explicit
   bool is_tuple = false;
   while (true) {
     const Token& token = tokens_.current();
-    if (token.kind == TokenKind::kBlockEnd || token.kind == TokenKind::kPrintEnd || token.is_operator(")")) break;
+    if (token.kind == TokenKind::kBlockEnd || token.kind == TokenKind::kPrintEnd || token.is_operator(")"))
+      break;
     OXBOW_ASSIGN(auto item, expression(with_condition));
     items.push_back(std::move(item));
     if (!tokens_.skip_operator(",")) break;
@@ -368,7 +398,8 @@ Result<ExpressionPtr> ExpressionParser::slice_or_index(ExpressionPtr operand, ui
   if (colons > 2) return tokens_.error("a slice has more than two colons");
   if (colons == 0 && bounds[0] == nullptr) return tokens_.unexpected("an index");
   if (colons == 0) return make(Subscript{std::move(operand), std::move(bounds[0])}, line);
-  return make(Slice{std::move(operand), std::move(bounds[0]), std::move(bounds[1]), std::move(bounds[2])}, line);
+  return make(Slice{std::move(operand), std::move(bounds[0]), std::move(bounds[1]), std::move(bounds[2])},
+              line);
 }
 
 Result<ExpressionPtr> ExpressionParser::filters(ExpressionPtr operand, bool start) {

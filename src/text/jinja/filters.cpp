@@ -101,7 +101,10 @@ Result<Value> round_filter(Heap&, const Value& input, const Arguments& given) {
   if (const double* real = input.get<double>()) {
     number = *real;
   } else if (const int64_t* integer = input.get<int64_t>()) {
-    if (method == "common") return precision >= 0 ? input : Value(static_cast<int64_t>(round_common(static_cast<double>(*integer), precision)));
+    if (method == "common")
+      return precision >= 0
+                 ? input
+                 : Value(static_cast<int64_t>(round_common(static_cast<double>(*integer), precision)));
     number = static_cast<double>(*integer);
   } else {
     return fail(ErrorKind::kInvalidInput, "round does not take {}", input.type_name());
@@ -121,7 +124,8 @@ Result<Value> default_filter(Heap&, const Value& input, const Arguments& given) 
 }
 
 Result<Value> to_json_filter(Heap& heap, const Value& input, const Arguments& given) {
-  OXBOW_ASSIGN(const Bound bound, Bound::bind("tojson", given, {"ensure_ascii", "indent", "separators", "sort_keys"}));
+  OXBOW_ASSIGN(const Bound bound,
+               Bound::bind("tojson", given, {"ensure_ascii", "indent", "separators", "sort_keys"}));
   JsonStyle style;
   style.ascii = bound.truthy(0);
   style.sort_keys = bound.truthy(3);
@@ -150,19 +154,22 @@ Result<Value> to_json_filter(Heap& heap, const Value& input, const Arguments& gi
 Result<Value> attribute_filter(Heap& heap, const Value& input, const Arguments& given) {
   OXBOW_ASSIGN(const Bound bound, Bound::bind("attr", given, {"name"}, 1));
   OXBOW_ASSIGN(const std::string_view name, bound.text(0, ""));
-  if (input.dict() != nullptr && !input.is_undefined()) return heap.undefined(fmt::format("no attribute '{}'", name));
+  if (input.dict() != nullptr && !input.is_undefined())
+    return heap.undefined(fmt::format("no attribute '{}'", name));
   return attribute(heap, input, name);
 }
 
 const NamedFilter kNumberFilters[] = {
-    {"int", to_integer},         {"float", to_float},      {"abs", absolute},
-    {"round", round_filter},     {"default", default_filter}, {"d", default_filter},
-    {"tojson", to_json_filter},  {"attr", attribute_filter},
+    {"int", to_integer},        {"float", to_float},         {"abs", absolute},
+    {"round", round_filter},    {"default", default_filter}, {"d", default_filter},
+    {"tojson", to_json_filter}, {"attr", attribute_filter},
 };
 
 }  // namespace
 
-std::span<const NamedFilter> number_filters() { return kNumberFilters; }
+std::span<const NamedFilter> number_filters() {
+  return kNumberFilters;
+}
 
 Filter find_filter(std::string_view name) {
   for (const auto table : {text_filters(), number_filters(), sequence_filters()}) {

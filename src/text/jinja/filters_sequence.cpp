@@ -67,7 +67,8 @@ Result<Value> last(Heap& heap, const Value& input, const Arguments& given) {
 
 Result<Value> join(Heap& heap, const Value& input, const Arguments& given) {
   OXBOW_ASSIGN(const Bound bound, Bound::bind("join", given, {"d", "attribute"}));
-  OXBOW_ASSIGN(const std::string glue, bound[0] != nullptr ? to_text(heap, *bound[0]) : Result<std::string>(""));
+  OXBOW_ASSIGN(const std::string glue,
+               bound[0] != nullptr ? to_text(heap, *bound[0]) : Result<std::string>(""));
   OXBOW_ASSIGN(const Values items, iterate(heap, input));
   std::string out;
   for (size_t i = 0; i < items.size(); ++i) {
@@ -145,7 +146,8 @@ Result<Value> dict_sort(Heap& heap, const Value& input, const Arguments& given) 
     return fail(ErrorKind::kInvalidInput, "dictsort takes a dict, sorted by key or value");
   const auto& entries = input.dict()->entries;
   Values keys;
-  for (const auto& [key, value] : entries) keys.push_back(folded(heap, by == "key" ? key : value, bound.truthy(0)));
+  for (const auto& [key, value] : entries)
+    keys.push_back(folded(heap, by == "key" ? key : value, bound.truthy(0)));
   OXBOW_ASSIGN(const auto order, sorted_order(heap, keys, bound.truthy(2)));
   Values sorted;
   for (const size_t i : order) {
@@ -191,7 +193,8 @@ Result<Value> sum(Heap& heap, const Value& input, const Arguments& given) {
 }
 
 Result<Value> extreme(Heap& heap, const Value& input, const Arguments& given, bool largest) {
-  OXBOW_ASSIGN(const Bound bound, Bound::bind(largest ? "max" : "min", given, {"case_sensitive", "attribute"}));
+  OXBOW_ASSIGN(const Bound bound,
+               Bound::bind(largest ? "max" : "min", given, {"case_sensitive", "attribute"}));
   OXBOW_ASSIGN(const Values items, iterate(heap, input));
   if (items.empty()) return heap.undefined("there is no item");
   size_t best = 0;
@@ -204,7 +207,8 @@ Result<Value> extreme(Heap& heap, const Value& input, const Arguments& given, bo
     }
     keys.push_back(folded(heap, key, bound.truthy(0)));
     if (i == 0) continue;
-    OXBOW_ASSIGN(const bool better, largest ? less(heap, keys[best], keys[i]) : less(heap, keys[i], keys[best]));
+    OXBOW_ASSIGN(const bool better,
+                 largest ? less(heap, keys[best], keys[i]) : less(heap, keys[i], keys[best]));
     if (better) best = i;
   }
   return items[best];
@@ -229,7 +233,8 @@ Result<Value> map(Heap& heap, const Value& input, const Arguments& given) {
     return fail(ErrorKind::kUnsupported, "map: there is no filter '{}'", given.positional[0].text());
   const Arguments rest{Values(given.positional.begin() + 1, given.positional.end()), given.named};
   // Filters that apply filters must not become a way to recurse without end: map("map", "map", ...).
-  if (filter == &map && rest.positional.size() > 8) return fail(ErrorKind::kInvalidInput, "map: too many levels");
+  if (filter == &map && rest.positional.size() > 8)
+    return fail(ErrorKind::kInvalidInput, "map: too many levels");
   for (const Value& item : items) {
     OXBOW_TRY(heap.spend(1));
     OXBOW_ASSIGN(Value value, filter(heap, item, rest));
@@ -241,7 +246,8 @@ Result<Value> map(Heap& heap, const Value& input, const Arguments& given) {
 // select, reject, selectattr, rejectattr: the items whose test (or truth) is `wanted`.
 Result<Value> choose(Heap& heap, const Value& input, const Arguments& given, bool wanted, bool by_attribute) {
   const size_t skipped = by_attribute ? 1 : 0;
-  if (given.positional.size() < skipped) return fail(ErrorKind::kInvalidInput, "the attribute's name is missing");
+  if (given.positional.size() < skipped)
+    return fail(ErrorKind::kInvalidInput, "the attribute's name is missing");
   Test test = nullptr;
   Arguments rest{{}, given.named};
   if (given.positional.size() > skipped) {
@@ -255,8 +261,10 @@ Result<Value> choose(Heap& heap, const Value& input, const Arguments& given, boo
   Values kept;
   for (const Value& item : items) {
     OXBOW_TRY(heap.spend(1));
-    OXBOW_ASSIGN(const Value subject, by_attribute ? follow(heap, item, given.positional[0]) : Result<Value>(item));
-    OXBOW_ASSIGN(const bool good, test != nullptr ? test(heap, subject, rest) : Result<bool>(subject.truthy()));
+    OXBOW_ASSIGN(const Value subject,
+                 by_attribute ? follow(heap, item, given.positional[0]) : Result<Value>(item));
+    OXBOW_ASSIGN(const bool good,
+                 test != nullptr ? test(heap, subject, rest) : Result<bool>(subject.truthy()));
     if (good == wanted) kept.push_back(item);
   }
   return heap.sequence(SequenceKind::kIterator, std::move(kept));
@@ -265,7 +273,8 @@ Result<Value> choose(Heap& heap, const Value& input, const Arguments& given, boo
 Result<Value> batch(Heap& heap, const Value& input, const Arguments& given) {
   OXBOW_ASSIGN(const Bound bound, Bound::bind("batch", given, {"linecount", "fill_with"}, 1));
   OXBOW_ASSIGN(const int64_t size, bound.integer(0, 1));
-  if (size < 1 || size > 100'000) return fail(ErrorKind::kInvalidInput, "batch: the size must be 1 to 100000");
+  if (size < 1 || size > 100'000)
+    return fail(ErrorKind::kInvalidInput, "batch: the size must be 1 to 100000");
   OXBOW_ASSIGN(const Values items, iterate(heap, input));
   Values batches, current;
   const auto close = [&]() -> Status {
@@ -285,8 +294,10 @@ Result<Value> batch(Heap& heap, const Value& input, const Arguments& given) {
   return heap.sequence(SequenceKind::kIterator, std::move(batches));
 }
 
-#define OXBOW_FILTER(name, call) \
-  NamedFilter { name, [](Heap& h, const Value& v, const Arguments& a) { return call; } }
+#define OXBOW_FILTER(name, call)                                           \
+  NamedFilter {                                                            \
+    name, [](Heap& h, const Value& v, const Arguments& a) { return call; } \
+  }
 
 const NamedFilter kSequenceFilters[] = {
     {"length", length_filter},
@@ -314,6 +325,8 @@ const NamedFilter kSequenceFilters[] = {
 
 }  // namespace
 
-std::span<const NamedFilter> sequence_filters() { return kSequenceFilters; }
+std::span<const NamedFilter> sequence_filters() {
+  return kSequenceFilters;
+}
 
 }  // namespace oxbow::text::jinja

@@ -86,12 +86,23 @@ Result<Value> escape(Heap& heap, const Value& input, const Arguments& given) {
   std::string out;
   for (const char c : value.text()) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '\'': out += "&#39;"; break;
-      case '"': out += "&#34;"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      case '"':
+        out += "&#34;";
+        break;
+      default:
+        out += c;
     }
   }
   return heap.string(std::move(out));
@@ -126,7 +137,8 @@ Result<Value> format(Heap& heap, const Value& input, const Arguments& given) {
 const NamedFilter kTextFilters[] = {
     {"upper", [](Heap& h, const Value& v, const Arguments& a) { return by_method(h, v, a, "upper"); }},
     {"lower", [](Heap& h, const Value& v, const Arguments& a) { return by_method(h, v, a, "lower"); }},
-    {"capitalize", [](Heap& h, const Value& v, const Arguments& a) { return by_method(h, v, a, "capitalize"); }},
+    {"capitalize",
+     [](Heap& h, const Value& v, const Arguments& a) { return by_method(h, v, a, "capitalize"); }},
     {"center", [](Heap& h, const Value& v, const Arguments& a) { return by_method(h, v, a, "center"); }},
     {"title", title},
     {"trim", trim},
@@ -142,6 +154,8 @@ const NamedFilter kTextFilters[] = {
 
 }  // namespace
 
-std::span<const NamedFilter> text_filters() { return kTextFilters; }
+std::span<const NamedFilter> text_filters() {
+  return kTextFilters;
+}
 
 }  // namespace oxbow::text::jinja

@@ -60,13 +60,27 @@ Result<std::string> number_body(const Value& value, const Field& field) {
         return fail(ErrorKind::kInvalidInput, "%d does not take {}", number);
       body = fmt::format("{}", real != nullptr ? static_cast<int64_t>(number) : whole);
       break;
-    case 'x': body = fmt::format("{:x}", whole); break;
-    case 'X': body = fmt::format("{:X}", whole); break;
-    case 'e': body = fmt::format("{:.{}e}", number, precision); break;
-    case 'E': body = fmt::format("{:.{}E}", number, precision); break;
-    case 'g': body = fmt::format("{:.{}g}", number, precision); break;
-    case 'G': body = fmt::format("{:.{}G}", number, precision); break;
-    default: body = fmt::format("{:.{}f}", number, precision); break;
+    case 'x':
+      body = fmt::format("{:x}", whole);
+      break;
+    case 'X':
+      body = fmt::format("{:X}", whole);
+      break;
+    case 'e':
+      body = fmt::format("{:.{}e}", number, precision);
+      break;
+    case 'E':
+      body = fmt::format("{:.{}E}", number, precision);
+      break;
+    case 'g':
+      body = fmt::format("{:.{}g}", number, precision);
+      break;
+    case 'G':
+      body = fmt::format("{:.{}G}", number, precision);
+      break;
+    default:
+      body = fmt::format("{:.{}f}", number, precision);
+      break;
   }
   if (body.front() != '-' && (field.plus || field.space)) body.insert(0, 1, field.plus ? '+' : ' ');
   return body;
@@ -106,7 +120,8 @@ Result<Value> format_percent(Heap& heap, std::string_view format, const Value& v
     if (mark == std::string_view::npos) break;
     format.remove_prefix(mark + 1);
     Field field;
-    if (!read_field(format, field)) return fail(ErrorKind::kInvalidInput, "malformed or unsupported % in a format");
+    if (!read_field(format, field))
+      return fail(ErrorKind::kInvalidInput, "malformed or unsupported % in a format");
     if (field.kind == '%') {
       out += '%';
       continue;

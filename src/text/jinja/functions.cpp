@@ -39,7 +39,8 @@ Result<std::vector<std::pair<Value, Value>>> entries_of(Heap& heap, const Argume
       OXBOW_ASSIGN(const auto pairs, iterate(heap, source));
       for (const Value& pair : pairs) {
         OXBOW_ASSIGN(const auto parts, iterate(heap, pair));
-        if (parts.size() != 2) return fail(ErrorKind::kInvalidInput, "dict takes pairs, not {} items", parts.size());
+        if (parts.size() != 2)
+          return fail(ErrorKind::kInvalidInput, "dict takes pairs, not {} items", parts.size());
         entries.emplace_back(parts[0], parts[1]);
       }
     }
@@ -73,8 +74,9 @@ Result<Value> strftime_now(Heap& heap, const Arguments& given, const std::tm& no
     size_t size = 1;
     if (format.front() == '%') {
       if (format.size() > 1 && std::string_view("-_0^#").find(format[1]) != std::string_view::npos) ++size;
-      if (format.size() <= size || std::string_view("aAbBcCdDeFgGhHIjklmMnpPrRsStTuUVwWxXyYzZ%").find(
-                                       format[size]) == std::string_view::npos)
+      if (format.size() <= size ||
+          std::string_view("aAbBcCdDeFgGhHIjklmMnpPrRsStTuUVwWxXyYzZ%").find(format[size]) ==
+              std::string_view::npos)
         return fail(ErrorKind::kInvalidInput, "strftime_now: unknown conversion in '{}'", format);
       ++size;
       const std::string conversion(format.substr(0, size));
@@ -91,7 +93,9 @@ Result<Value> strftime_now(Heap& heap, const Arguments& given, const std::tm& no
 
 }  // namespace
 
-std::span<const std::string_view> global_function_names() { return kNames; }
+std::span<const std::string_view> global_function_names() {
+  return kNames;
+}
 
 Result<Value> call_global(Heap& heap, std::string_view name, const Arguments& arguments, const std::tm& now) {
   if (name == "range") return range(heap, arguments);

@@ -446,10 +446,12 @@ Result<Arguments> Interpreter::arguments(const ArgumentNodes& nodes) {
   }
   if (nodes.named_spread != nullptr) {
     OXBOW_ASSIGN(const Value dict, evaluate(nodes.named_spread));
-    if (dict.dict() == nullptr) return fail(ErrorKind::kInvalidInput, "** takes a dict, not {}", dict.type_name());
+    if (dict.dict() == nullptr)
+      return fail(ErrorKind::kInvalidInput, "** takes a dict, not {}", dict.type_name());
     OXBOW_TRY(heap_.spend(dict.dict()->entries.size()));
     for (const auto& [key, value] : dict.dict()->entries) {
-      if (key.string() == nullptr) return fail(ErrorKind::kInvalidInput, "names of arguments must be strings");
+      if (key.string() == nullptr)
+        return fail(ErrorKind::kInvalidInput, "names of arguments must be strings");
       given.named.emplace_back(std::string(key.text()), value);
     }
   }
@@ -480,9 +482,12 @@ Result<Value> Interpreter::call(const Expression& callee, Arguments given) {
 
 Result<Value> Interpreter::call_function(const Function& function, Arguments given) {
   switch (function.kind) {
-    case Function::Kind::kGlobal: return call_global(heap_, function.name, given, now_);
-    case Function::Kind::kMacro: return call_macro(function, std::move(given));
-    case Function::Kind::kMethod: break;
+    case Function::Kind::kGlobal:
+      return call_global(heap_, function.name, given, now_);
+    case Function::Kind::kMacro:
+      return call_macro(function, std::move(given));
+    case Function::Kind::kMethod:
+      break;
   }
   LoopState* loop = function.receiver.loop();
   if (loop == nullptr) return call_method(heap_, function.receiver, function.name, given);
@@ -493,8 +498,8 @@ Result<Value> Interpreter::call_function(const Function& function, Arguments giv
 Status Interpreter::bind_parameters(const Macro& macro, Arguments given, Scope& scope) {
   const size_t count = macro.parameters.size(), required = count - macro.defaults.size();
   if (given.positional.size() > count)
-    return fail(ErrorKind::kInvalidInput, "macro '{}' takes at most {} arguments, {} given", macro.name, count,
-                given.positional.size());
+    return fail(ErrorKind::kInvalidInput, "macro '{}' takes at most {} arguments, {} given", macro.name,
+                count, given.positional.size());
   std::vector<bool> bound(count, false);
   for (size_t i = 0; i < given.positional.size(); ++i) {
     scope.set(macro.parameters[i], std::move(given.positional[i]));
@@ -532,12 +537,14 @@ Result<Value> Interpreter::call_macro(const Function& function, Arguments given)
   const Enter enter(*this, std::make_shared<Scope>(std::move(outer)));
   const unsigned loops = std::exchange(loops_, 0);
   Status bound = bind_parameters(*function.macro, std::move(given), *scope_);
-  Result<Value> text = bound ? capture(function.macro->body) : tl::unexpected<Error>(std::move(bound).error());
+  Result<Value> text =
+      bound ? capture(function.macro->body) : tl::unexpected<Error>(std::move(bound).error());
   loops_ = loops;
   return text;
 }
 
-Result<std::string> Interpreter::run(const Block& program, std::vector<std::pair<std::string, Value>> variables) {
+Result<std::string> Interpreter::run(const Block& program,
+                                     std::vector<std::pair<std::string, Value>> variables) {
   auto globals = std::make_shared<Scope>();
   for (const std::string_view name : global_function_names()) globals->set(name, global_function(name));
   scope_ = std::make_shared<Scope>(std::move(globals));
@@ -550,8 +557,8 @@ Result<std::string> Interpreter::run(const Block& program, std::vector<std::pair
 
 }  // namespace
 
-Result<std::string> render(const Block& program, Heap& heap, std::vector<std::pair<std::string, Value>> variables,
-                           const std::tm& now) {
+Result<std::string> render(const Block& program, Heap& heap,
+                           std::vector<std::pair<std::string, Value>> variables, const std::tm& now) {
   return Interpreter(heap, now).run(program, std::move(variables));
 }
 

@@ -9,10 +9,10 @@
 
 namespace oxbow::text::jinja {
 
-// Renders a template with these variables; the heap made them. `now` is what strftime_now() tells, local time.
-// Errors: kInvalidInput for what the template or its raise_exception() refuses, with the line;
+// Renders a template with these variables; the heap made them. `now` is what strftime_now() tells, local
+// time. Errors: kInvalidInput for what the template or its raise_exception() refuses, with the line;
 // kOutOfBudget for the limits.
-Result<std::string> render(const Block& program, Heap& heap, std::vector<std::pair<std::string, Value>> variables,
-                           const std::tm& now);
+Result<std::string> render(const Block& program, Heap& heap,
+                           std::vector<std::pair<std::string, Value>> variables, const std::tm& now);
 
 }  // namespace oxbow::text::jinja

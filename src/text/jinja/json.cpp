@@ -38,16 +38,21 @@ Result<Value> convert(Heap& heap, const ordered_json& json, unsigned depth) {
     return fail(ErrorKind::kOutOfBudget, "JSON is nested more than {} deep", heap.limits().value_depth);
   OXBOW_TRY(heap.spend(1));
   switch (json.type()) {
-    case ordered_json::value_t::boolean: return Value(json.get<bool>());
-    case ordered_json::value_t::number_integer: return Value(json.get<int64_t>());
+    case ordered_json::value_t::boolean:
+      return Value(json.get<bool>());
+    case ordered_json::value_t::number_integer:
+      return Value(json.get<int64_t>());
     case ordered_json::value_t::number_unsigned: {
       const auto number = json.get<uint64_t>();
       if (number > INT64_MAX) return Value(static_cast<double>(number));
       return Value(static_cast<int64_t>(number));
     }
-    case ordered_json::value_t::number_float: return Value(json.get<double>());
-    case ordered_json::value_t::string: return heap.string(repaired(json.get_ref<const std::string&>()));
-    case ordered_json::value_t::object: return convert_object(heap, json, depth);
+    case ordered_json::value_t::number_float:
+      return Value(json.get<double>());
+    case ordered_json::value_t::string:
+      return heap.string(repaired(json.get_ref<const std::string&>()));
+    case ordered_json::value_t::object:
+      return convert_object(heap, json, depth);
     case ordered_json::value_t::array: {
       std::vector<Value> items;
       for (const ordered_json& item : json) {
@@ -56,12 +61,15 @@ Result<Value> convert(Heap& heap, const ordered_json& json, unsigned depth) {
       }
       return heap.list(std::move(items));
     }
-    default: return Value(None{});
+    default:
+      return Value(None{});
   }
 }
 
 }  // namespace
 
-Result<Value> from_json(Heap& heap, const ordered_json& json) { return convert(heap, json, 0); }
+Result<Value> from_json(Heap& heap, const ordered_json& json) {
+  return convert(heap, json, 0);
+}
 
 }  // namespace oxbow::text::jinja

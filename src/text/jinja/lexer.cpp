@@ -10,14 +10,17 @@ namespace oxbow::text::jinja {
 
 namespace {
 
-constexpr std::array<std::string_view, 25> kOperators = {
-    "//", "**", "==", "!=", "<=", ">=", "+", "-", "/", "*", "%", "~", "[",
-    "]",  "(",  ")",  "{",  "}",  "<",  ">", "=", ".", ":", "|", ","};
+constexpr std::array<std::string_view, 25> kOperators = {"//", "**", "==", "!=", "<=", ">=", "+", "-", "/",
+                                                         "*",  "%",  "~",  "[",  "]",  "(",  ")", "{", "}",
+                                                         "<",  ">",  "=",  ".",  ":",  "|",  ","};
 
 bool name_start(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
 }
-bool digit(char c) { return c >= '0' && c <= '9'; }
+bool digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 // \r\n and \r become \n; one newline at the end goes.
 std::string normalize(std::string_view source) {
@@ -69,7 +72,8 @@ class Lexer {
   }
   template <typename... Args>
   tl::unexpected<Error> error(fmt::format_string<Args...> format, Args&&... args) const {
-    return fail(ErrorKind::kInvalidInput, "line {}: {}", line_, fmt::format(format, std::forward<Args>(args)...));
+    return fail(ErrorKind::kInvalidInput, "line {}: {}", line_,
+                fmt::format(format, std::forward<Args>(args)...));
   }
 
   const std::string source_;
@@ -122,7 +126,8 @@ Status Lexer::root() {
   if (block) {
     std::string_view after = rest().substr(sign != '\0' ? 3 : 2);
     after = strip(after, nullptr, true, false);
-    if (after.starts_with("raw") && (after.size() == 3 || !(name_start(after[3]) || digit(after[3])))) return raw();
+    if (after.starts_with("raw") && (after.size() == 3 || !(name_start(after[3]) || digit(after[3]))))
+      return raw();
   }
   push(block ? TokenKind::kBlockBegin : TokenKind::kPrintBegin);
   advance(sign != '\0' ? 3 : 2);
@@ -257,8 +262,9 @@ Result<std::string> Lexer::unescape(std::string_view body) const {
       for (used = 0; used < longest && from + used < body.size(); ++used) {
         const char d = body[from + used];
         const unsigned number = digit(d) ? static_cast<unsigned>(d - '0')
-                                : (d | 0x20) >= 'a' && (d | 0x20) <= 'f' ? static_cast<unsigned>((d | 0x20) - 'a' + 10)
-                                                                         : 99;
+                                : (d | 0x20) >= 'a' && (d | 0x20) <= 'f'
+                                    ? static_cast<unsigned>((d | 0x20) - 'a' + 10)
+                                    : 99;
         if (number >= base) break;
         value = value * base + number;
       }
@@ -319,14 +325,22 @@ Result<std::vector<Token>> tokenize(std::string_view source) {
 
 std::string describe(const Token& token) {
   switch (token.kind) {
-    case TokenKind::kEnd: return "the end of the template";
-    case TokenKind::kText: return "text";
-    case TokenKind::kPrintBegin: return "'{{'";
-    case TokenKind::kPrintEnd: return "'}}'";
-    case TokenKind::kBlockBegin: return "'{%'";
-    case TokenKind::kBlockEnd: return "'%}'";
-    case TokenKind::kString: return "a string";
-    default: return fmt::format("'{}'", token.text);
+    case TokenKind::kEnd:
+      return "the end of the template";
+    case TokenKind::kText:
+      return "text";
+    case TokenKind::kPrintBegin:
+      return "'{{'";
+    case TokenKind::kPrintEnd:
+      return "'}}'";
+    case TokenKind::kBlockBegin:
+      return "'{%'";
+    case TokenKind::kBlockEnd:
+      return "'%}'";
+    case TokenKind::kString:
+      return "a string";
+    default:
+      return fmt::format("'{}'", token.text);
   }
 }
 

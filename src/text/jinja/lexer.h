@@ -12,7 +12,17 @@
 namespace oxbow::text::jinja {
 
 enum class TokenKind : uint8_t {
-  kText, kPrintBegin, kPrintEnd, kBlockBegin, kBlockEnd, kName, kString, kInteger, kFloat, kOperator, kEnd
+  kText,
+  kPrintBegin,
+  kPrintEnd,
+  kBlockBegin,
+  kBlockEnd,
+  kName,
+  kString,
+  kInteger,
+  kFloat,
+  kOperator,
+  kEnd
 };
 
 struct Token {
@@ -20,7 +30,9 @@ struct Token {
   uint32_t line = 1;
   std::string text;  // decoded, for strings; the operator; empty for the marks
 
-  bool is(TokenKind wanted, std::string_view wanted_text) const { return kind == wanted && text == wanted_text; }
+  bool is(TokenKind wanted, std::string_view wanted_text) const {
+    return kind == wanted && text == wanted_text;
+  }
   bool is_name(std::string_view wanted) const { return is(TokenKind::kName, wanted); }
   bool is_operator(std::string_view wanted) const { return is(TokenKind::kOperator, wanted); }
 };

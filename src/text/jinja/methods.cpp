@@ -38,8 +38,8 @@ Result<Value> list_of(Heap& heap, const std::vector<std::string_view>& parts) {
   return heap.list(std::move(items));
 }
 
-// split() without a separator: words between white space, at most `most` cuts (negative: no limit). What is not
-// cut keeps its white space on the far side.
+// split() without a separator: words between white space, at most `most` cuts (negative: no limit). What is
+// not cut keeps its white space on the far side.
 std::vector<std::string_view> words(std::string_view text, int64_t most, bool from_right) {
   std::vector<std::string_view> parts;
   size_t start = 0;
@@ -57,7 +57,8 @@ std::vector<std::string_view> words(std::string_view text, int64_t most, bool fr
   if (most < 0 || parts.size() <= cuts) return parts;
   if (from_right) {
     const std::string_view& last = parts[parts.size() - 1 - cuts];
-    const std::string_view head = text.substr(0, static_cast<size_t>(last.data() + last.size() - text.data()));
+    const std::string_view head =
+        text.substr(0, static_cast<size_t>(last.data() + last.size() - text.data()));
     parts.erase(parts.begin(), parts.end() - static_cast<std::ptrdiff_t>(cuts));
     parts.insert(parts.begin(), head);
   } else {
@@ -173,7 +174,8 @@ Result<Value> count_method(Heap& heap, const Value& self, const Arguments& given
   OXBOW_TRY(heap.spend_bytes(self.text().size()));
   if (wanted.empty()) return Value(static_cast<int64_t>(self.string()->length) + 1);
   int64_t count = 0;
-  for (size_t at = 0; (at = self.text().find(wanted, at)) != std::string_view::npos; at += wanted.size()) ++count;
+  for (size_t at = 0; (at = self.text().find(wanted, at)) != std::string_view::npos; at += wanted.size())
+    ++count;
   return Value(count);
 }
 
@@ -234,7 +236,8 @@ Result<Value> all_characters(Heap& heap, const Value& self, const Arguments& giv
   return Value(true);
 }
 
-Result<Value> map_text(Heap& heap, const Value& self, const Arguments& given, std::string (*map)(std::string_view)) {
+Result<Value> map_text(Heap& heap, const Value& self, const Arguments& given,
+                       std::string (*map)(std::string_view)) {
   OXBOW_TRY(Bound::bind("a method that changes case", given, {}));
   return heap.string(map(self.text()));
 }
@@ -256,8 +259,10 @@ Result<Value> pad(Heap& heap, const Value& self, const Arguments& given, bool le
   return heap.string(std::move(out));
 }
 
-#define OXBOW_METHOD(name, call) \
-  NamedMethod { name, [](Heap& h, const Value& s, const Arguments& a) -> Result<Value> { return call; } }
+#define OXBOW_METHOD(name, call)                                                            \
+  NamedMethod {                                                                             \
+    name, [](Heap& h, const Value& s, const Arguments& a) -> Result<Value> { return call; } \
+  }
 
 const NamedMethod kStringMethods[] = {
     OXBOW_METHOD("strip", strip_method(h, s, a, true, true)),
@@ -288,7 +293,8 @@ const NamedMethod kStringMethods[] = {
     OXBOW_METHOD("isdecimal", all_characters(h, s, a, is_decimal)),
     OXBOW_METHOD("isnumeric", all_characters(h, s, a, is_decimal)),
     OXBOW_METHOD("isalpha", all_characters(h, s, a, is_letter)),
-    OXBOW_METHOD("isalnum", all_characters(h, s, a, [](char32_t c) { return is_letter(c) || is_decimal(c); })),
+    OXBOW_METHOD("isalnum",
+                 all_characters(h, s, a, [](char32_t c) { return is_letter(c) || is_decimal(c); })),
     OXBOW_METHOD("isspace", all_characters(h, s, a, is_space)),
     OXBOW_METHOD("ljust", pad(h, s, a, false, true)),
     OXBOW_METHOD("rjust", pad(h, s, a, true, false)),
@@ -364,9 +370,9 @@ const NamedMethod kListMethods[] = {
 const NamedMethod kChangingMethods[] = {
 #define OXBOW_REFUSED(name) \
   OXBOW_METHOD(name, (static_cast<void>(h), static_cast<void>(s), static_cast<void>(a), refuse_change()))
-    OXBOW_REFUSED("append"), OXBOW_REFUSED("extend"), OXBOW_REFUSED("insert"), OXBOW_REFUSED("remove"),
-    OXBOW_REFUSED("pop"), OXBOW_REFUSED("clear"), OXBOW_REFUSED("update"), OXBOW_REFUSED("setdefault"),
-    OXBOW_REFUSED("popitem"),
+    OXBOW_REFUSED("append"), OXBOW_REFUSED("extend"),     OXBOW_REFUSED("insert"),
+    OXBOW_REFUSED("remove"), OXBOW_REFUSED("pop"),        OXBOW_REFUSED("clear"),
+    OXBOW_REFUSED("update"), OXBOW_REFUSED("setdefault"), OXBOW_REFUSED("popitem"),
 #undef OXBOW_REFUSED
 };
 #undef OXBOW_METHOD
@@ -391,9 +397,12 @@ Method find_method_of(const Value& receiver, std::string_view name) {
 
 }  // namespace
 
-bool has_method(const Value& receiver, std::string_view name) { return find_method_of(receiver, name) != nullptr; }
+bool has_method(const Value& receiver, std::string_view name) {
+  return find_method_of(receiver, name) != nullptr;
+}
 
-Result<Value> call_method(Heap& heap, const Value& receiver, std::string_view name, const Arguments& arguments) {
+Result<Value> call_method(Heap& heap, const Value& receiver, std::string_view name,
+                          const Arguments& arguments) {
   const Method method = find_method_of(receiver, name);
   if (method == nullptr)
     return fail(ErrorKind::kInvalidInput, "{} has no method '{}'", receiver.type_name(), name);

@@ -7,6 +7,7 @@ namespace oxbow::text::jinja {
 
 bool has_method(const Value& receiver, std::string_view name);
 // Errors: no such method, wrong arguments.
-Result<Value> call_method(Heap& heap, const Value& receiver, std::string_view name, const Arguments& arguments);
+Result<Value> call_method(Heap& heap, const Value& receiver, std::string_view name,
+                          const Arguments& arguments);
 
 }  // namespace oxbow::text::jinja

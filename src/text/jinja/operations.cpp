@@ -30,7 +30,9 @@ constexpr std::string_view kOperatorTexts[] = {"+", "-", "*", "/", "//", "%", "*
 Result<Value> too_large() {
   return fail(ErrorKind::kInvalidInput, "an integer does not fit 64 bits");
 }
-Result<Value> division_by_zero() { return fail(ErrorKind::kInvalidInput, "division by zero"); }
+Result<Value> division_by_zero() {
+  return fail(ErrorKind::kInvalidInput, "division by zero");
+}
 
 Result<Value> integer_power(int64_t base, int64_t exponent) {
   if (exponent < 0) {
@@ -58,8 +60,10 @@ Result<Value> integer_arithmetic(BinaryOperator op, int64_t a, int64_t b) {
     case BinaryOperator::kMultiply:
       if (__builtin_mul_overflow(a, b, &result)) return too_large();
       return Value(result);
-    case BinaryOperator::kPower: return integer_power(a, b);
-    default: break;
+    case BinaryOperator::kPower:
+      return integer_power(a, b);
+    default:
+      break;
   }
   if (b == 0) return division_by_zero();
   if (op == BinaryOperator::kDivide) return Value(static_cast<double>(a) / static_cast<double>(b));
@@ -76,11 +80,16 @@ Result<Value> integer_arithmetic(BinaryOperator op, int64_t a, int64_t b) {
 
 Result<Value> float_arithmetic(BinaryOperator op, double a, double b) {
   switch (op) {
-    case BinaryOperator::kAdd: return Value(a + b);
-    case BinaryOperator::kSubtract: return Value(a - b);
-    case BinaryOperator::kMultiply: return Value(a * b);
-    case BinaryOperator::kPower: return Value(std::pow(a, b));
-    default: break;
+    case BinaryOperator::kAdd:
+      return Value(a + b);
+    case BinaryOperator::kSubtract:
+      return Value(a - b);
+    case BinaryOperator::kMultiply:
+      return Value(a * b);
+    case BinaryOperator::kPower:
+      return Value(std::pow(a, b));
+    default:
+      break;
   }
   if (b == 0) return division_by_zero();
   if (op == BinaryOperator::kDivide) return Value(a / b);
@@ -94,7 +103,8 @@ Result<Value> repeat(Heap& heap, const Value& value, int64_t count) {
   const auto times = static_cast<size_t>(std::max<int64_t>(count, 0));
   if (value.string() != nullptr) {
     const std::string_view text = value.text();
-    if (!text.empty()) OXBOW_TRY(heap.check_string(std::min(times, heap.limits().string_bytes + 1) * text.size()));
+    if (!text.empty())
+      OXBOW_TRY(heap.check_string(std::min(times, heap.limits().string_bytes + 1) * text.size()));
     std::string out;
     for (size_t i = 0; i < times && !text.empty(); ++i) out += text;
     return heap.string(std::move(out));
@@ -105,7 +115,8 @@ Result<Value> repeat(Heap& heap, const Value& value, int64_t count) {
     if (times > heap.limits().steps / sequence.items.size())
       return fail(ErrorKind::kOutOfBudget, "a {} would be too long", value.type_name());
     OXBOW_TRY(heap.spend(times * sequence.items.size()));
-    for (size_t i = 0; i < times; ++i) items.insert(items.end(), sequence.items.begin(), sequence.items.end());
+    for (size_t i = 0; i < times; ++i)
+      items.insert(items.end(), sequence.items.begin(), sequence.items.end());
   }
   return heap.sequence(sequence.kind, std::move(items));
 }
@@ -140,7 +151,9 @@ Result<bool> less_sequences(Heap& heap, const Sequence& a, const Sequence& b) {
   return a.items.size() < b.items.size();
 }
 
-std::string_view container_name(const Value& value) { return value.is_none() ? "None" : value.type_name(); }
+std::string_view container_name(const Value& value) {
+  return value.is_none() ? "None" : value.type_name();
+}
 
 }  // namespace
 
@@ -151,7 +164,8 @@ tl::unexpected<Error> undefined_error(const Value& undefined) {
 }
 
 Result<Value> apply(Heap& heap, BinaryOperator op, const Value& left, const Value& right) {
-  if (op == BinaryOperator::kModulo && left.string() != nullptr) return format_percent(heap, left.text(), right);
+  if (op == BinaryOperator::kModulo && left.string() != nullptr)
+    return format_percent(heap, left.text(), right);
   if (left.is_undefined()) return undefined_error(left);
   if (right.is_undefined()) return undefined_error(right);
   const Number a = number_of(left), b = number_of(right);
@@ -174,8 +188,7 @@ Result<Value> negate(const Value& value, UnaryOperator op) {
   if (op == UnaryOperator::kNot) return Value(!value.truthy());
   if (value.is_undefined()) return undefined_error(value);
   const Number number = number_of(value);
-  if (!number.valid)
-    return fail(ErrorKind::kInvalidInput, "a sign does not go with {}", value.type_name());
+  if (!number.valid) return fail(ErrorKind::kInvalidInput, "a sign does not go with {}", value.type_name());
   if (number.is_float) return Value(op == UnaryOperator::kMinus ? -number.real : number.real);
   if (op == UnaryOperator::kPlus) return Value(number.integer);
   return integer_arithmetic(BinaryOperator::kSubtract, 0, number.integer);
@@ -204,15 +217,19 @@ Result<bool> compare(Heap& heap, CompareOperator op, const Value& left, const Va
     case CompareOperator::kNotEqual:
       OXBOW_TRY(heap.spend(std::min(left.weight(), right.weight())));
       return equal(left, right) == (op == CompareOperator::kEqual);
-    case CompareOperator::kIn: return contains(heap, right, left);
+    case CompareOperator::kIn:
+      return contains(heap, right, left);
     case CompareOperator::kNotIn: {
       OXBOW_ASSIGN(const bool inside, contains(heap, right, left));
       return !inside;
     }
-    case CompareOperator::kLess: return less(heap, left, right);
-    case CompareOperator::kGreater: return less(heap, right, left);
+    case CompareOperator::kLess:
+      return less(heap, left, right);
+    case CompareOperator::kGreater:
+      return less(heap, right, left);
     case CompareOperator::kLessEqual:
-    case CompareOperator::kGreaterEqual: break;
+    case CompareOperator::kGreaterEqual:
+      break;
   }
   const bool at_most = op == CompareOperator::kLessEqual;
   OXBOW_ASSIGN(const bool strict, at_most ? less(heap, left, right) : less(heap, right, left));
@@ -253,9 +270,8 @@ Result<std::vector<Value>> iterate(Heap& heap, const Value& value) {
   if (value.is_undefined()) return std::vector<Value>();
   if (const Sequence* sequence = value.sequence()) {
     OXBOW_TRY(heap.spend(sequence->items.size() / 8));
-    const size_t from = std::exchange(sequence->taken, sequence->kind == SequenceKind::kIterator
-                                                           ? sequence->items.size()
-                                                           : 0);
+    const size_t from = std::exchange(sequence->taken,
+                                      sequence->kind == SequenceKind::kIterator ? sequence->items.size() : 0);
     return std::vector<Value>(sequence->items.begin() + static_cast<std::ptrdiff_t>(from),
                               sequence->items.end());
   }
@@ -315,7 +331,8 @@ Result<Value> subscript(Heap& heap, const Value& value, const Value& index) {
     const bool indexed = value.is_list() || value.is_tuple() ||
                          (sequence != nullptr && sequence->kind == SequenceKind::kRange);
     if (indexed && resolve_index(number.integer, sequence->items.size(), at)) return sequence->items[at];
-    if (const String* string = value.string(); string != nullptr && resolve_index(number.integer, string->length, at)) {
+    if (const String* string = value.string();
+        string != nullptr && resolve_index(number.integer, string->length, at)) {
       OXBOW_TRY(heap.spend_bytes(string->text.size()));
       std::string_view text = string->text;
       text.remove_prefix(string->length == text.size() ? at : bytes_of_code_points(text, at));
@@ -343,7 +360,8 @@ Result<Bounds> clip(const Value& start, const Value& stop, const Value& step, in
     const Number number = number_of(bound);
     if (bound.is_undefined()) return undefined_error(bound);
     if (!number.valid || number.is_float)
-      return fail(ErrorKind::kInvalidInput, "slice bounds must be integers or none, not {}", bound.type_name());
+      return fail(ErrorKind::kInvalidInput, "slice bounds must be integers or none, not {}",
+                  bound.type_name());
     return number.integer;
   };
   OXBOW_ASSIGN(const int64_t stride, given(step, 1));
@@ -370,7 +388,8 @@ void for_each_index(const Bounds& bounds, F take) {
 
 }  // namespace
 
-Result<Value> slice(Heap& heap, const Value& value, const Value& start, const Value& stop, const Value& step) {
+Result<Value> slice(Heap& heap, const Value& value, const Value& start, const Value& stop,
+                    const Value& step) {
   if (value.is_undefined()) return undefined_error(value);
   if (const String* string = value.string()) {
     OXBOW_TRY(heap.spend_bytes(string->text.size()));

@@ -250,8 +250,7 @@ Result<Statement> Parser::with_statement(uint32_t line) {
 }
 
 Result<Statement> Parser::loop_control(uint32_t line, bool is_break) {
-  if (loops_ == 0)
-    return tokens_.error("'{}' stands outside of a loop", is_break ? "break" : "continue");
+  if (loops_ == 0) return tokens_.error("'{}' stands outside of a loop", is_break ? "break" : "continue");
   OXBOW_TRY(tokens_.expect_block_end());
   if (is_break) return Statement{line, Break{}};
   return Statement{line, Continue{}};

@@ -47,11 +47,16 @@ struct Brackets {
 
 Brackets brackets_of(SequenceKind kind) {
   switch (kind) {
-    case SequenceKind::kTuple: return {"(", ")"};
-    case SequenceKind::kKeys: return {"dict_keys([", "])"};
-    case SequenceKind::kValues: return {"dict_values([", "])"};
-    case SequenceKind::kItems: return {"dict_items([", "])"};
-    default: return {"[", "]"};
+    case SequenceKind::kTuple:
+      return {"(", ")"};
+    case SequenceKind::kKeys:
+      return {"dict_keys([", "])"};
+    case SequenceKind::kValues:
+      return {"dict_values([", "])"};
+    case SequenceKind::kItems:
+      return {"dict_items([", "])"};
+    default:
+      return {"[", "]"};
   }
 }
 
@@ -135,13 +140,27 @@ void JsonWriter::write_string(std::string_view text) {
     const Character c = decode_character(text);
     const auto code = static_cast<uint32_t>(c.code_point);
     switch (code) {
-      case '"': out_ += "\\\""; break;
-      case '\\': out_ += "\\\\"; break;
-      case '\n': out_ += "\\n"; break;
-      case '\r': out_ += "\\r"; break;
-      case '\t': out_ += "\\t"; break;
-      case '\f': out_ += "\\f"; break;
-      case '\b': out_ += "\\b"; break;
+      case '"':
+        out_ += "\\\"";
+        break;
+      case '\\':
+        out_ += "\\\\";
+        break;
+      case '\n':
+        out_ += "\\n";
+        break;
+      case '\r':
+        out_ += "\\r";
+        break;
+      case '\t':
+        out_ += "\\t";
+        break;
+      case '\f':
+        out_ += "\\f";
+        break;
+      case '\b':
+        out_ += "\\b";
+        break;
       default:
         if (code < 0x20 || (style_.ascii && code > 0x7E && code < 0x10000)) {
           out_ += fmt::format("\\u{:04x}", code);

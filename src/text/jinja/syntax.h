@@ -1,5 +1,6 @@
 #pragma once
-// The syntax tree of a template. Depth is bounded by Limits::syntax_depth, so walking it by recursion is safe.
+// The syntax tree of a template. Depth is bounded by Limits::syntax_depth, so walking it by recursion is
+// safe.
 
 #include <cstdint>
 #include <memory>
@@ -51,7 +52,16 @@ struct Logic {
   bool is_and;
   ExpressionPtr left, right;
 };
-enum class CompareOperator : uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kIn, kNotIn };
+enum class CompareOperator : uint8_t {
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kIn,
+  kNotIn
+};
 struct Comparison {
   ExpressionPtr first;
   std::vector<std::pair<CompareOperator, ExpressionPtr>> rest;
@@ -153,7 +163,8 @@ struct Continue {};
 
 struct Statement {
   uint32_t line;
-  std::variant<Text, Print, If, For, Set, SetBlock, MacroDefinition, CallBlock, FilterBlock, With, Break, Continue>
+  std::variant<Text, Print, If, For, Set, SetBlock, MacroDefinition, CallBlock, FilterBlock, With, Break,
+               Continue>
       node;
 };
 

@@ -11,7 +11,9 @@ namespace oxbow::text::jinja {
 
 namespace {
 
-bool is_number(const Value& v) { return v.is<bool>() || v.is<int64_t>() || v.is<double>(); }
+bool is_number(const Value& v) {
+  return v.is<bool>() || v.is<int64_t>() || v.is<double>();
+}
 
 bool is_sequence(const Value& v) {
   if (const Sequence* items = v.sequence())
@@ -70,11 +72,11 @@ struct NamedTest {
   Test run;
 };
 
-#define OXBOW_TEST(name, expression)                                                \
-  NamedTest {                                                                       \
-    name, [](Heap&, const Value& value, const Arguments& given) -> Result<bool> {   \
+#define OXBOW_TEST(name, expression)                                                                   \
+  NamedTest {                                                                                          \
+    name, [](Heap&, const Value& value, const Arguments& given) -> Result<bool> {                      \
       return without_arguments(name, value, given, [](const Value& v) -> bool { return expression; }); \
-    }                                                                               \
+    }                                                                                                  \
   }
 
 const NamedTest kTests[] = {

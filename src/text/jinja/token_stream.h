@@ -44,7 +44,8 @@ class TokenStream {
   }
   template <typename... Args>
   tl::unexpected<Error> error(fmt::format_string<Args...> format, Args&&... args) const {
-    return fail(ErrorKind::kInvalidInput, "line {}: {}", line(), fmt::format(format, std::forward<Args>(args)...));
+    return fail(ErrorKind::kInvalidInput, "line {}: {}", line(),
+                fmt::format(format, std::forward<Args>(args)...));
   }
 
   // One level of nesting, as long as the object lives.

@@ -39,13 +39,15 @@ bool equal_sequences(const Sequence& a, const Sequence& b) {
 }  // namespace
 
 const Value* Dict::find(const Value& key) const {
-  const auto found = std::ranges::find_if(entries, [&](const auto& entry) { return equal(entry.first, key); });
+  const auto found =
+      std::ranges::find_if(entries, [&](const auto& entry) { return equal(entry.first, key); });
   return found != entries.end() ? &found->second : nullptr;
 }
 
 const Value* Dict::find(std::string_view key) const {
-  const auto found = std::ranges::find_if(
-      entries, [&](const auto& entry) { return entry.first.string() != nullptr && entry.first.text() == key; });
+  const auto found = std::ranges::find_if(entries, [&](const auto& entry) {
+    return entry.first.string() != nullptr && entry.first.text() == key;
+  });
   return found != entries.end() ? &found->second : nullptr;
 }
 
@@ -60,7 +62,8 @@ bool Value::truthy() const {
   if (const int64_t* integer = get<int64_t>()) return *integer != 0;
   if (const double* number = get<double>()) return *number != 0;
   if (string() != nullptr) return !text().empty();
-  if (const Sequence* items = sequence()) return items->kind == SequenceKind::kIterator || !items->items.empty();
+  if (const Sequence* items = sequence())
+    return items->kind == SequenceKind::kIterator || !items->items.empty();
   if (dict() != nullptr) return !dict()->entries.empty();
   return true;
 }
@@ -92,13 +95,20 @@ std::string_view Value::type_name() const {
   if (loop() != nullptr) return "LoopContext";
   if (sequence() == nullptr) return "function";
   switch (sequence()->kind) {
-    case SequenceKind::kList: return "list";
-    case SequenceKind::kTuple: return "tuple";
-    case SequenceKind::kKeys: return "dict_keys";
-    case SequenceKind::kValues: return "dict_values";
-    case SequenceKind::kItems: return "dict_items";
-    case SequenceKind::kRange: return "range";
-    case SequenceKind::kIterator: return "generator";
+    case SequenceKind::kList:
+      return "list";
+    case SequenceKind::kTuple:
+      return "tuple";
+    case SequenceKind::kKeys:
+      return "dict_keys";
+    case SequenceKind::kValues:
+      return "dict_values";
+    case SequenceKind::kItems:
+      return "dict_items";
+    case SequenceKind::kRange:
+      return "range";
+    case SequenceKind::kIterator:
+      return "generator";
   }
   return "object";
 }
@@ -109,7 +119,8 @@ bool equal(const Value& a, const Value& b) {
   const double *a_float = a.get<double>(), *b_float = b.get<double>();
   if (a_integer && b_integer) return left == right;
   if ((a_integer || a_float != nullptr) && (b_integer || b_float != nullptr))
-    return (a_integer ? static_cast<double>(left) : *a_float) == (b_integer ? static_cast<double>(right) : *b_float);
+    return (a_integer ? static_cast<double>(left) : *a_float) ==
+           (b_integer ? static_cast<double>(right) : *b_float);
   if (a.data().index() != b.data().index()) return false;
   if (a.is_undefined() || a.is_none()) return true;
   if (a.string() != nullptr) return a.text() == b.text();
