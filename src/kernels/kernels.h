@@ -20,6 +20,11 @@
 
 namespace oxbow::kernels {
 
+// Part of the numeric settings: raised whenever any result of a kernel changes for some input (order of a
+// sum, a polynomial, rounding of activations), so that what was stored before is recomputed, not mixed with
+// new bits. New kernels and formats leave it as it is.
+inline constexpr uint32_t kNumericsVersion = 1;
+
 // ---- matrix product
 // ---------------------------------------------------------------------------------------------
 
