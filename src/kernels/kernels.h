@@ -148,6 +148,29 @@ struct DeltaRuleArgs {
   size_t y_stride = 0;
 };
 
+// Delta rule with a decay per key and with what is unlearned apart from what is stored (Peng et al. 2025),
+// one head over consecutive tokens; S is [key_dim, value_dim]:
+//   z = S^T a;   S = diag(w) S - b (outer) z + k (outer) v;   y = scale * S^T q
+// state: lane blocks as in delta_rule.
+struct GeneralDeltaRuleArgs {
+  size_t tokens = 0;
+  size_t key_dim = 0;
+  size_t value_dim = 0;
+  float scale = 1.0f;
+  const float* w = nullptr;  // token t: w + t * key_stride, key_dim values; a, b, k likewise
+  const float* a = nullptr;
+  const float* b = nullptr;
+  const float* k = nullptr;
+  size_t key_stride = 0;
+  const float* q = nullptr;  // token t: q + t * q_stride, key_dim values (not read without y)
+  size_t q_stride = 0;
+  const float* v = nullptr;  // token t: v + t * v_stride, value_dim values
+  size_t v_stride = 0;
+  float* state = nullptr;
+  float* y = nullptr;  // token t: y + t * y_stride, value_dim values; null: only the state is advanced
+  size_t y_stride = 0;
+};
+
 // Floats of a state of `lanes` channels (values) with `rows` entries each, in lane blocks.
 constexpr size_t lane_block_floats(size_t lanes, size_t rows) {
   return (lanes + 15) / 16 * 16 * rows;
@@ -169,6 +192,8 @@ struct KernelTable {
 
   // y = x / sqrt(mean(x^2) + eps) * w; w may be null. y may be x.
   void (*rms_norm)(const float* x, const float* w, size_t n, float eps, float* y);
+  // y = (x - mean) / sqrt(mean((x - mean)^2) + eps) * w + b. y may be x.
+  void (*layer_norm)(const float* x, const float* w, const float* b, size_t n, float eps, float* y);
   // y += a * x
   void (*add_scaled)(const float* x, float a, size_t n, float* y);
   // y = a * x; y may be x.
@@ -181,8 +206,16 @@ struct KernelTable {
   void (*relu_squared)(const float* x, size_t n, float* y);
   // y = 1 / (1 + exp(-x)); y may be x.
   void (*sigmoid)(const float* x, size_t n, float* y);
+  // y = tanh(x); y may be x.
+  void (*tanh)(const float* x, size_t n, float* y);
+  // y = exp(a * x); y may be x.
+  void (*exp_scaled)(const float* x, float a, size_t n, float* y);
   // y = a * b; y may be either.
   void (*mul)(const float* a, const float* b, size_t n, float* y);
+  // y = a + (b - a) * m; y may be any of them.
+  void (*lerp)(const float* a, const float* b, const float* m, size_t n, float* y);
+  // sum(a * b)
+  float (*dot)(const float* a, const float* b, size_t n);
   // y = x / sqrt(sum(x^2) + eps); y may be x.
   void (*l2_norm)(const float* x, size_t n, float eps, float* y);
   // y = x * silu(z), then, when w is not null, RMS norm over the whole of n with weights w.
@@ -203,6 +236,7 @@ struct KernelTable {
   void (*mamba2_scan)(const Mamba2ScanArgs& args);
   void (*mamba1_scan)(const Mamba1ScanArgs& args);
   void (*delta_rule)(const DeltaRuleArgs& args);
+  void (*general_delta_rule)(const GeneralDeltaRuleArgs& args);
 
   // Writes one token's key (value) of one head into column (row) `slot` of a block, rounded to the stored
   // type.

@@ -5,28 +5,11 @@
 // through all tokens before the next block is touched. A token reads the tile twice: once for what the state
 // holds under its key, once to write the correction and read the answer to its query.
 
+#include "kernels/body/key_sum.h"
 #include "kernels/body/math.h"
 #include "kernels/body/row.h"
 
 OXBOW_ISA_BEGIN
-
-// Adds up step(key, accumulator) over all keys: key i goes to accumulator i mod 4, and the four are combined
-// as (0 + 1) + (2 + 3).
-template <class Step>
-OXBOW_INLINE F32x16 sum_keys(size_t keys, Step step) {
-  F32x16 y0 = zero(), y1 = zero(), y2 = zero(), y3 = zero();
-  size_t i = 0;
-  for (; i + 4 <= keys; i += 4) {
-    y0 = step(i, y0);
-    y1 = step(i + 1, y1);
-    y2 = step(i + 2, y2);
-    y3 = step(i + 3, y3);
-  }
-  if (i < keys) y0 = step(i, y0);
-  if (i + 1 < keys) y1 = step(i + 1, y1);
-  if (i + 2 < keys) y2 = step(i + 2, y2);
-  return add(add(y0, y1), add(y2, y3));
-}
 
 inline void delta_rule(const DeltaRuleArgs& args) {
   constexpr size_t kRun = 64;  // tokens whose decays are computed together

@@ -1,5 +1,5 @@
 #pragma once
-// Operations on one row: scaling, gates, softplus, softmax.
+// Operations on one row: scaling, gates, mixing, softplus, softmax.
 
 #include "kernels/body/math.h"
 #include "kernels/body/row.h"
@@ -46,6 +46,31 @@ inline void sigmoid(const float* x, size_t n, float* y) {
 inline void multiply(const float* a, const float* b, size_t n, float* y) {
   for_each_vector(n, [&](size_t i, size_t count) {
     store_up_to(y + i, mul(load_up_to(a + i, count), load_up_to(b + i, count)), count);
+  });
+}
+
+inline void tanh(const float* x, size_t n, float* y) {
+  for_each_vector(n,
+                  [&](size_t i, size_t count) { store_up_to(y + i, tanh(load_up_to(x + i, count)), count); });
+}
+
+inline void exp_scaled(const float* x, float a, size_t n, float* y) {
+  const F32x16 factor = broadcast(a);
+  for_each_vector(n, [&](size_t i, size_t count) {
+    store_up_to(y + i, exp(mul(factor, load_up_to(x + i, count))), count);
+  });
+}
+
+inline void lerp(const float* a, const float* b, const float* m, size_t n, float* y) {
+  for_each_vector(n, [&](size_t i, size_t count) {
+    const F32x16 from = load_up_to(a + i, count);
+    store_up_to(y + i, fma(sub(load_up_to(b + i, count), from), load_up_to(m + i, count), from), count);
+  });
+}
+
+inline float dot(const float* a, const float* b, size_t n) {
+  return sum_row(n, [&](F32x16 sum, size_t i, size_t count) {
+    return fma(load_up_to(a + i, count), load_up_to(b + i, count), sum);
   });
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// exp, log1p, SiLU and softplus on the lanes of a vector: polynomials over IEEE operations, so that every
-// instruction set gives the same bits and none of the C library's.
+// exp, log1p, tanh, SiLU and softplus on the lanes of a vector: polynomials over IEEE operations, so that
+// every instruction set gives the same bits and none of the C library's.
 
 #include "kernels/body/math_constants.h"
 #include "kernels/simd/f32x16.h"
@@ -46,6 +46,19 @@ OXBOW_INLINE F32x16 silu(F32x16 x) {
 
 OXBOW_INLINE F32x16 sigmoid(F32x16 x) {
   return div(broadcast(1.0f), add(broadcast(1.0f), exp(neg(x))));
+}
+
+// Within 4 ulp: (1 - t) / (1 + t) with t = exp(-2 |x|), and the series of tanh where that would cancel.
+OXBOW_INLINE F32x16 tanh(F32x16 x) {
+  const F32x16 size = abs(x);
+  const F32x16 t = exp(mul(broadcast(-2.0f), size));
+  const F32x16 large = div(sub(broadcast(1.0f), t), add(broadcast(1.0f), t));
+  const F32x16 square = mul(x, x);
+  F32x16 p = fma(square, broadcast(kTanh[3]), broadcast(kTanh[2]));
+  p = fma(p, square, broadcast(kTanh[1]));
+  p = fma(p, square, broadcast(kTanh[0]));
+  const F32x16 small = fma(mul(p, square), x, x);
+  return select(less(size, broadcast(0.25f)), small, select(less(x, zero()), neg(large), large));
 }
 
 // x (1 + tanh(k (x + 0.044715 x^3))) / 2 with k = sqrt(2 / pi), written as x / (1 + exp(-2 k x (1 + 0.044715

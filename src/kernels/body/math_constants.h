@@ -18,5 +18,7 @@ inline constexpr float kExp[5] = {0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558f2p-5f
 // (atanh(t) / t - 1) / t^2 as a polynomial in t^2 on [0, 1/9], error 2^-33 of atanh(t)
 inline constexpr float kAtanh[5] = {0x1.555558p-2f, 0x1.9996aep-3f, 0x1.2508c6p-3f, 0x1.b6e4ecp-4f,
                                     0x1.f17af6p-4f};
+// (tanh(x) / x - 1) / x^2 as a polynomial in x^2 on [0, 1/16], error 2^-30 of tanh(x)
+inline constexpr float kTanh[4] = {-0x1.555556p-2f, 0x1.1110ccp-3f, -0x1.b9c50ap-5f, 0x1.54c8f2p-6f};
 
 OXBOW_ISA_END

@@ -1,5 +1,5 @@
 #pragma once
-// RMS norm (Zhang & Sennrich 2019), plain and gated; L2 norm.
+// RMS norm (Zhang & Sennrich 2019), plain and gated; layer norm (Ba et al. 2016); L2 norm.
 
 #include "kernels/body/math.h"
 #include "kernels/body/row.h"
@@ -26,6 +26,21 @@ inline void rms_norm(const float* x, const float* w, size_t n, float eps, float*
     return fma(v, v, sum);
   });
   scale_row(x, w, inverse_rms(squares, n, eps), n, y);
+}
+
+inline void layer_norm(const float* x, const float* w, const float* b, size_t n, float eps, float* y) {
+  const float total =
+      sum_row(n, [&](F32x16 sum, size_t i, size_t count) { return add(sum, load_up_to(x + i, count)); });
+  const F32x16 mean = broadcast(total / static_cast<float>(n));
+  const float squares = sum_row(n, [&](F32x16 sum, size_t i, size_t count) {
+    const F32x16 d = sub(load_up_to(x + i, count), mean);
+    return fma(d, count >= kLanes ? d : select(first_lanes(count), d, zero()), sum);
+  });
+  const F32x16 factor = inverse_rms(squares, n, eps);
+  for_each_vector(n, [&](size_t i, size_t count) {
+    const F32x16 v = mul(sub(load_up_to(x + i, count), mean), factor);
+    store_up_to(y + i, fma(v, load_up_to(w + i, count), load_up_to(b + i, count)), count);
+  });
 }
 
 inline void l2_norm(const float* x, size_t n, float eps, float* y) {
