@@ -210,10 +210,10 @@ void pack(benchmark::State& state, TensorType type) {
 }
 
 const bool registered = [] {
-  for (TensorType type :
-       {TensorType::kQ4_K, TensorType::kQ6_K, TensorType::kQ8_0, TensorType::kQ5_K, TensorType::kQ4_0,
-        TensorType::kQ4_1, TensorType::kQ5_0, TensorType::kQ5_1, TensorType::kQ3_K, TensorType::kQ2_K,
-        TensorType::kF16, TensorType::kBF16, TensorType::kF32}) {
+  for (TensorType type : {TensorType::kQ4_K, TensorType::kQ6_K, TensorType::kQ8_0, TensorType::kQ5_K,
+                          TensorType::kQ4_0, TensorType::kQ4_1, TensorType::kQ5_0, TensorType::kQ5_1,
+                          TensorType::kQ3_K, TensorType::kQ2_K, TensorType::kIQ4_NL, TensorType::kIQ4_XS,
+                          TensorType::kMXFP4, TensorType::kF16, TensorType::kBF16, TensorType::kF32}) {
     const std::string name(gguf::tensor_type_info(type).name);
     benchmark::RegisterBenchmark(("stream/" + name).c_str(), matmul_stream, type);
     for (size_t tokens : {1, 2, 4, 8, 16, 64, 512}) {

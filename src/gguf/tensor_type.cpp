@@ -9,7 +9,7 @@
 namespace oxbow::gguf {
 namespace {
 
-constexpr std::array<TensorTypeInfo, 13> kTypes = {{
+constexpr std::array<TensorTypeInfo, 16> kTypes = {{
     {TensorType::kF32, "F32", 1, 4},
     {TensorType::kF16, "F16", 1, 2},
     {TensorType::kQ4_0, "Q4_0", 32, 18},
@@ -22,7 +22,10 @@ constexpr std::array<TensorTypeInfo, 13> kTypes = {{
     {TensorType::kQ4_K, "Q4_K", 256, 144},
     {TensorType::kQ5_K, "Q5_K", 256, 176},
     {TensorType::kQ6_K, "Q6_K", 256, 210},
+    {TensorType::kIQ4_NL, "IQ4_NL", 32, 18},
+    {TensorType::kIQ4_XS, "IQ4_XS", 256, 136},
     {TensorType::kBF16, "BF16", 1, 2},
+    {TensorType::kMXFP4, "MXFP4", 32, 17},
 }};
 
 struct NumberedName {
@@ -30,13 +33,12 @@ struct NumberedName {
   std::string_view name;
 };
 
-constexpr std::array<NumberedName, 28> kUndecoded = {{
-    {4, "Q4_2"},        {5, "Q4_3"},     {9, "Q8_1"},   {15, "Q8_K"},       {16, "IQ2_XXS"},
-    {17, "IQ2_XS"},     {18, "IQ3_XXS"}, {19, "IQ1_S"}, {20, "IQ4_NL"},     {21, "IQ3_S"},
-    {22, "IQ2_S"},      {23, "IQ4_XS"},  {24, "I8"},    {25, "I16"},        {26, "I32"},
-    {27, "I64"},        {28, "F64"},     {29, "IQ1_M"}, {31, "Q4_0_4_4"},   {32, "Q4_0_4_8"},
-    {33, "Q4_0_8_8"},   {34, "TQ1_0"},   {35, "TQ2_0"}, {36, "IQ4_NL_4_4"}, {37, "IQ4_NL_4_8"},
-    {38, "IQ4_NL_8_8"}, {39, "MXFP4"},   {40, "NVFP4"},
+constexpr std::array<NumberedName, 25> kUndecoded = {{
+    {4, "Q4_2"},    {5, "Q4_3"},        {9, "Q8_1"},        {15, "Q8_K"},       {16, "IQ2_XXS"},
+    {17, "IQ2_XS"}, {18, "IQ3_XXS"},    {19, "IQ1_S"},      {21, "IQ3_S"},      {22, "IQ2_S"},
+    {24, "I8"},     {25, "I16"},        {26, "I32"},        {27, "I64"},        {28, "F64"},
+    {29, "IQ1_M"},  {31, "Q4_0_4_4"},   {32, "Q4_0_4_8"},   {33, "Q4_0_8_8"},   {34, "TQ1_0"},
+    {35, "TQ2_0"},  {36, "IQ4_NL_4_4"}, {37, "IQ4_NL_4_8"}, {38, "IQ4_NL_8_8"}, {40, "NVFP4"},
 }};
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {

@@ -22,7 +22,10 @@ enum class TensorType : uint32_t {
   kQ4_K = 12,
   kQ5_K = 13,
   kQ6_K = 14,
+  kIQ4_NL = 20,
+  kIQ4_XS = 23,
   kBF16 = 30,
+  kMXFP4 = 39,
 };
 
 // A row of n elements is n / block_elements blocks of block_bytes each.
@@ -41,7 +44,7 @@ const TensorTypeInfo* find_tensor_type(std::string_view name);
 // For a known type.
 const TensorTypeInfo& tensor_type_info(TensorType type);
 
-// The name of a type that ggml numbers but this build does not decode ("IQ4_XS"); empty for every other
+// The name of a type that ggml numbers but this build does not decode ("IQ3_S"); empty for every other
 // number.
 std::string_view undecoded_type_name(uint32_t number);
 

@@ -162,6 +162,21 @@ void read_q6_k(const std::byte* b, RowUnit& u) {
   u.d = load<uint16_t>(b + 208);
 }
 
+void read_iq4_xs(const std::byte* b, RowUnit& u) {
+  u.d = load<uint16_t>(b);
+  const uint32_t high = load<uint16_t>(b + 2);
+  for (size_t g = 0; g < 8; ++g) {
+    const uint32_t low = (byte_at(b, 4 + g / 2) >> (g % 2 * 4)) & 15;
+    u.scales[g] = static_cast<uint8_t>(low | (((high >> (2 * g)) & 3) << 4));
+    read_nibbles_32(b + 8 + 16 * g, u.codes + 32 * g);
+  }
+}
+
+void read_mxfp4(const std::byte* b, RowUnit& u) {
+  u.scales[0] = byte_at(b, 0);
+  read_nibbles_32(b + 1, u.codes);
+}
+
 // ---- row units -> panel
 // ---------------------------------------------------------------------------------------
 
@@ -255,6 +270,22 @@ void head_q6_k(const RowUnit& u, size_t row, size_t, std::byte* header) {
   }
 }
 
+void head_iq4_xs(const RowUnit& u, size_t row, size_t, std::byte* header) {
+  store(header + 2 * row, u.d);
+  uint32_t low = 0;
+  uint32_t high = 0;
+  for (size_t g = 0; g < 8; ++g) {
+    low |= static_cast<uint32_t>(u.scales[g] & 15) << (4 * g);
+    high |= static_cast<uint32_t>(u.scales[g] >> 4) << (2 * g);
+  }
+  store(header + 32 + 2 * row, static_cast<uint16_t>(high));
+  store(header + 64 + 4 * row, low);
+}
+
+void head_mxfp4(const RowUnit& u, size_t row, size_t index, std::byte* header) {
+  header[4 * row + index] = static_cast<std::byte>(u.scales[0]);
+}
+
 // ---- formats
 // --------------------------------------------------------------------------------------------------
 
@@ -291,6 +322,12 @@ Shape format_shape(PanelFormat format) {
       return shape_of<Q5_KLayout>();
     case PanelFormat::kQ6_K:
       return shape_of<Q6_KLayout>();
+    case PanelFormat::kIQ4_NL:
+      return shape_of<IQ4_NLLayout>();
+    case PanelFormat::kIQ4_XS:
+      return shape_of<IQ4_XSLayout>();
+    case PanelFormat::kMXFP4:
+      return shape_of<MXFP4Layout>();
     case PanelFormat::kF32:
     case PanelFormat::kF16:
     case PanelFormat::kBF16:
@@ -327,6 +364,12 @@ Packer packer_of(TensorType type) {
       return {read_q5_k, head_six_bit, put_5};
     case TensorType::kQ6_K:
       return {read_q6_k, head_q6_k, put_6};
+    case TensorType::kIQ4_NL:
+      return {read_q4_0, head_pair, put_4};
+    case TensorType::kIQ4_XS:
+      return {read_iq4_xs, head_iq4_xs, put_4};
+    case TensorType::kMXFP4:
+      return {read_mxfp4, head_mxfp4, put_4};
     case TensorType::kF32:
     case TensorType::kF16:
     case TensorType::kBF16:
@@ -396,6 +439,12 @@ PanelFormat panel_format(TensorType type) {
       return PanelFormat::kQ4_K;
     case TensorType::kQ5_K:
       return PanelFormat::kQ5_K;
+    case TensorType::kIQ4_NL:
+      return PanelFormat::kIQ4_NL;
+    case TensorType::kIQ4_XS:
+      return PanelFormat::kIQ4_XS;
+    case TensorType::kMXFP4:
+      return PanelFormat::kMXFP4;
   }
   OXBOW_CHECK(false && "unknown tensor type");
   return PanelFormat::kF32;

@@ -26,7 +26,10 @@ enum class PanelFormat : uint8_t {
   kQ2_K,
   kQ4_K,
   kQ5_K,
-  kQ6_K
+  kQ6_K,
+  kIQ4_NL,
+  kIQ4_XS,
+  kMXFP4
 };
 
 // The format a tensor type packs to (Q3_K shares Q6_K's).

@@ -1,12 +1,12 @@
 #include "quant/blocks.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "quant/codebooks.h"
 #include "quant/half.h"
 
 namespace oxbow::quant {
@@ -182,6 +182,35 @@ void decode_q6_k(const std::byte* b, float* y) {
   }
 }
 
+// 32 codes in 16 bytes, low nibbles first.
+void decode_codebook(const std::byte* codes, const int (&values)[16], float scale, float* y) {
+  for (size_t i = 0; i < 16; ++i) {
+    const uint32_t q = byte_at(codes, i);
+    y[i] = scale * static_cast<float>(values[q & 15]);
+    y[i + 16] = scale * static_cast<float>(values[q >> 4]);
+  }
+}
+
+void decode_iq4_nl(const std::byte* b, float* y) {
+  decode_codebook(b + 2, kIq4Values, half_at(b, 0), y);
+}
+
+// 8 groups of 32 with a six-bit scale each: nibbles of 4 bytes, and two bits of a 16-bit word on top.
+void decode_iq4_xs(const std::byte* b, float* y) {
+  const float d = half_at(b, 0);
+  const uint32_t high = load<uint16_t>(b + 2);
+  for (size_t group = 0; group < 8; ++group) {
+    const uint32_t low = (byte_at(b, 4 + group / 2) >> (group % 2 * 4)) & 15;
+    const int scale = static_cast<int>(low | (((high >> (2 * group)) & 3) << 4)) - 32;
+    decode_codebook(b + 8 + group * 16, kIq4Values, d * static_cast<float>(scale), y + group * 32);
+  }
+}
+
+void decode_mxfp4(const std::byte* b, float* y) {
+  const float half_scale = std::ldexp(1.0f, static_cast<int>(byte_at(b, 0)) - 128);
+  decode_codebook(b + 1, kMxfp4Values, half_scale, y);
+}
+
 using DecodeBlock = void (*)(const std::byte*, float*);
 
 DecodeBlock block_decoder(TensorType type) {
@@ -212,29 +241,14 @@ DecodeBlock block_decoder(TensorType type) {
       return decode_q5_k;
     case TensorType::kQ6_K:
       return decode_q6_k;
+    case TensorType::kIQ4_NL:
+      return decode_iq4_nl;
+    case TensorType::kIQ4_XS:
+      return decode_iq4_xs;
+    case TensorType::kMXFP4:
+      return decode_mxfp4;
   }
   return nullptr;
-}
-
-Status encode_q8_0(const float* x, std::byte* b) {
-  float largest = 0;
-  for (size_t i = 0; i < 32; ++i) {
-    if (!std::isfinite(x[i])) return fail(ErrorKind::kInvalidInput, "Q8_0 has no code for {}", x[i]);
-    largest = std::max(largest, std::fabs(x[i]));
-  }
-  const float d = largest / 127.0f;
-  const uint16_t stored = float_to_half(d);
-  if ((stored & 0x7c00U) == 0x7c00U) {
-    return fail(ErrorKind::kInvalidInput, "{} is too large for Q8_0, whose scales are 16-bit floats",
-                largest);
-  }
-  // A scale that rounds to zero decodes to zeros whatever the codes, and its inverse may be infinite.
-  const float inverse = stored == 0 ? 0.0f : 1.0f / d;
-  store(b, stored);
-  for (size_t i = 0; i < 32; ++i) {
-    store(b + 2 + i, static_cast<int8_t>(std::round(x[i] * inverse)));
-  }
-  return {};
 }
 
 }  // namespace
@@ -250,29 +264,6 @@ void decode(TensorType type, std::span<const std::byte> blocks, std::span<float>
   const size_t count = values.size() / info.block_elements;
   for (size_t i = 0; i < count; ++i) {
     decode_block(blocks.data() + i * info.block_bytes, values.data() + i * info.block_elements);
-  }
-}
-
-Status encode(TensorType type, std::span<const float> values, std::span<std::byte> blocks) {
-  OXBOW_CHECK(gguf::tensor_bytes(type, values.size()) == blocks.size());
-  switch (type) {
-    case TensorType::kF32:
-      if (!values.empty()) std::memcpy(blocks.data(), values.data(), blocks.size());
-      return {};
-    case TensorType::kF16:
-      for (size_t i = 0; i < values.size(); ++i) store(blocks.data() + 2 * i, float_to_half(values[i]));
-      return {};
-    case TensorType::kBF16:
-      for (size_t i = 0; i < values.size(); ++i) store(blocks.data() + 2 * i, float_to_bf16(values[i]));
-      return {};
-    case TensorType::kQ8_0:
-      for (size_t i = 0; i < values.size() / 32; ++i) {
-        OXBOW_TRY(encode_q8_0(values.data() + 32 * i, blocks.data() + 34 * i));
-      }
-      return {};
-    default:
-      return fail(ErrorKind::kUnsupported, "values cannot be encoded as {}",
-                  gguf::tensor_type_info(type).name);
   }
 }
 

@@ -162,7 +162,7 @@ TEST(Refusals, PartialBlocksInARow) {
 }
 
 TEST(Refusals, TensorTypesThatAreNotDecodedAreNamed) {
-  expect_refused(one_tensor({256}, 23), {"\"blk.0.weight\"", "type 23 (IQ4_XS)"}, ErrorKind::kUnsupported);
+  expect_refused(one_tensor({256}, 21), {"\"blk.0.weight\"", "type 21 (IQ3_S)"}, ErrorKind::kUnsupported);
   expect_refused(one_tensor({256}, 26), {"\"blk.0.weight\"", "type 26 (I32)"}, ErrorKind::kUnsupported);
   expect_refused(one_tensor({256}, 4711), {"\"blk.0.weight\"", "type 4711 is unknown"},
                  ErrorKind::kUnsupported);

@@ -1,6 +1,7 @@
 #pragma once
 // Random tensors of every type, packed panels and quantised activations for the tests of the matrix product.
 
+#include <cmath>
 #include <cstring>
 #include <random>
 #include <span>
@@ -16,11 +17,13 @@ namespace oxbow::kernels::testing {
 using gguf::TensorType;
 
 inline constexpr TensorType kTensorTypes[] = {
-    TensorType::kF32,  TensorType::kF16,  TensorType::kBF16, TensorType::kQ8_0, TensorType::kQ4_0,
-    TensorType::kQ4_1, TensorType::kQ5_0, TensorType::kQ5_1, TensorType::kQ2_K, TensorType::kQ3_K,
-    TensorType::kQ4_K, TensorType::kQ5_K, TensorType::kQ6_K};
+    TensorType::kF32,  TensorType::kF16,    TensorType::kBF16,   TensorType::kQ8_0,
+    TensorType::kQ4_0, TensorType::kQ4_1,   TensorType::kQ5_0,   TensorType::kQ5_1,
+    TensorType::kQ2_K, TensorType::kQ3_K,   TensorType::kQ4_K,   TensorType::kQ5_K,
+    TensorType::kQ6_K, TensorType::kIQ4_NL, TensorType::kIQ4_XS, TensorType::kMXFP4};
 
-// Byte offsets of the binary16 values in a block; everything else in it may be any bits.
+// Byte offsets of the binary16 values in a block; everything else in it may be any bits (MXFP4: the exponent
+// in byte 0 as well, but large ones overflow products).
 inline std::vector<size_t> half_offsets(TensorType type) {
   switch (type) {
     case TensorType::kQ4_1:
@@ -36,10 +39,18 @@ inline std::vector<size_t> half_offsets(TensorType type) {
       return {208};
     case TensorType::kF32:
     case TensorType::kBF16:
+    case TensorType::kMXFP4:
       return {};
     default:
       return {0};
   }
+}
+
+// Sets what scales a whole block: the binary16 values, or the exponent next to log2 |scale|.
+inline void set_scales(TensorType type, std::byte* block, float scale) {
+  if (type == TensorType::kMXFP4) *block = static_cast<std::byte>(127 + std::ilogb(scale));
+  const uint16_t half = quant::float_to_half(scale);
+  for (size_t offset : half_offsets(type)) std::memcpy(block + offset, &half, 2);
 }
 
 // A matrix [rows, cols] in its file form, and its exact values.
@@ -73,6 +84,7 @@ inline Weights random_weights(TensorType type, size_t rows, size_t cols, uint32_
         const uint16_t half = quant::float_to_half(uniform(random));
         std::memcpy(w.blocks.data() + block + offset, &half, 2);
       }
+      if (type == TensorType::kMXFP4) set_scales(type, w.blocks.data() + block, uniform(random));
     }
   }
   quant::decode(type, w.blocks, w.values);

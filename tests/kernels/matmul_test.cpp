@@ -123,10 +123,7 @@ TEST_P(MatmulOfType, HoldsForTheLargestCodesAndScales) {
     Weights w = random_weights(GetParam(), 16, cols, 3);
     for (size_t b = 0; b < w.blocks.size(); b += info.block_bytes) {
       std::memset(w.blocks.data() + b, fill, info.block_bytes);
-      for (size_t offset : testing::half_offsets(GetParam())) {
-        const uint16_t half = quant::float_to_half(65504.0f);
-        std::memcpy(w.blocks.data() + b + offset, &half, 2);
-      }
+      testing::set_scales(GetParam(), w.blocks.data() + b, 65504.0f);
     }
     quant::decode(GetParam(), w.blocks, w.values);
     Rows x = empty_rows(9, cols, 0);

@@ -199,6 +199,12 @@ void matmul(const PanelMatrix& w, const Activations& x, size_t panel_begin, size
       return matmul_quantized<Q5_K>(w, x, panel_begin, panel_end, y, y_stride);
     case PanelFormat::kQ6_K:
       return matmul_quantized<Q6_K>(w, x, panel_begin, panel_end, y, y_stride);
+    case PanelFormat::kIQ4_NL:
+      return matmul_quantized<IQ4_NL>(w, x, panel_begin, panel_end, y, y_stride);
+    case PanelFormat::kIQ4_XS:
+      return matmul_quantized<IQ4_XS>(w, x, panel_begin, panel_end, y, y_stride);
+    case PanelFormat::kMXFP4:
+      return matmul_quantized<MXFP4>(w, x, panel_begin, panel_end, y, y_stride);
   }
 }
 

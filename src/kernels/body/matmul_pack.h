@@ -6,7 +6,7 @@
 // then per group T words (with mins the f32 sum; without, the i32 that takes
 // the offset back: the dot starts from it), then T f32 activation scales.
 
-#include "kernels/body/matmul_formats.h"
+#include "kernels/body/matmul_codebooks.h"
 #include "kernels/kernels.h"
 
 OXBOW_ISA_BEGIN

@@ -8,6 +8,7 @@
 //   crumbs<i>(a)                     bits [2 i, 2 i + 2) of each byte
 //   add_bit<v>(a, plane)             a | bit v of the plane << 4
 //   add_crumbs<i>(a, plane)          a | bits [2 i, 2 i + 2) of the plane << 4
+//   lookup(a, table)                 table[byte] for bytes below 16; make_table(p) reads the 16 bytes
 //   store_codes(p, a)
 //   dot<kQuads, kMaxCode>(acc, w, x, stride)
 //

@@ -50,6 +50,13 @@ template <int kIndex>
 OXBOW_INLINE U8x64 crumbs(U8x64 a) {
   return {take_bits<2 * kIndex, 0>(a.lo, 3), take_bits<2 * kIndex, 0>(a.hi, 3)};
 }
+OXBOW_INLINE U8x64 make_table(const uint8_t* p) {
+  const __m256i table = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  return {table, table};
+}
+OXBOW_INLINE U8x64 lookup(U8x64 a, U8x64 table) {
+  return {_mm256_shuffle_epi8(table.lo, a.lo), _mm256_shuffle_epi8(table.hi, a.hi)};
+}
 template <int kBit>
 OXBOW_INLINE U8x64 add_bit(U8x64 a, U8x64 plane) {
   return {_mm256_or_si256(a.lo, take_bits<kBit, 4>(plane.lo, 16)),

@@ -34,6 +34,13 @@ OXBOW_INLINE U8x64 crumbs(U8x64 a) {
   return {_mm512_and_si512(_mm512_srli_epi16(a.v, 2 * kIndex), _mm512_set1_epi8(3))};
 }
 
+OXBOW_INLINE U8x64 make_table(const uint8_t* p) {
+  return {_mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
+}
+OXBOW_INLINE U8x64 lookup(U8x64 a, U8x64 table) {
+  return {_mm512_shuffle_epi8(table.v, a.v)};
+}
+
 // Shifts each byte's bits from place kFrom to place kTo; bits that cross a byte are for the caller to mask.
 template <int kFrom, int kTo>
 OXBOW_INLINE __m512i move_bits(__m512i a) {

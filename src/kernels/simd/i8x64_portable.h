@@ -53,6 +53,20 @@ template <int kIndex>
 OXBOW_INLINE U8x64 crumbs(U8x64 a) {
   return take_bits<2 * kIndex, 0>(a, 3);
 }
+// Only the first 16 bytes of the table count.
+OXBOW_INLINE U8x64 make_table(const uint8_t* p) {
+  U8x64 table;
+  __builtin_memcpy(&table, p, 16);
+  return table;
+}
+OXBOW_INLINE U8x64 lookup(U8x64 a, const U8x64& table) {
+  uint8_t codes[64];
+  uint8_t values[16];
+  __builtin_memcpy(codes, &a, sizeof(codes));
+  __builtin_memcpy(values, &table, sizeof(values));
+  for (int i = 0; i < 64; ++i) codes[i] = values[codes[i]];
+  return load_codes(codes);
+}
 template <int kBit>
 OXBOW_INLINE U8x64 add_bit(U8x64 a, U8x64 plane) {
   return bit_or(a, take_bits<kBit, 4>(plane, 16));
