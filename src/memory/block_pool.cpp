@@ -1,17 +1,81 @@
 #include "memory/block_pool.h"
 
-namespace oxbow::memory {
+#include <sys/mman.h>
 
-struct BlockRef::Block {
-  BlockPool* pool;
-  AlignedBuffer bytes;
-  size_t references = 1;
+#include <algorithm>
+#include <cstring>
+
+#include "base/bytes.h"
+#include "base/check.h"
+
+namespace oxbow::memory {
+namespace {
+
+constexpr size_t kSlabBytes = size_t{4} << 20;
+constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kSystemPage = 4096;
+
+// What a block takes of the system's memory.
+size_t stride_of(size_t block_bytes) {
+  return align_up(block_bytes, block_bytes >= kSystemPage ? kSystemPage : 64);
+}
+
+}  // namespace
+
+struct Block {
+  Slab* slab = nullptr;
+  uint32_t references = 0;
 };
+
+struct Slab {
+  BlockPool* pool = nullptr;
+  size_t block_bytes = 0;  // as asked for
+  size_t stride = 0;
+  std::byte* data = nullptr;
+  size_t mapped_bytes = 0;
+  std::vector<Block> blocks;
+  std::vector<uint32_t> free;  // indices, the next one to use last
+  bool full() const { return free.empty(); }
+  bool empty() const { return free.size() == blocks.size(); }
+  std::byte* at(const Block& block) const {
+    return data + (&block - blocks.data()) * static_cast<ptrdiff_t>(stride);
+  }
+
+  Slab() = default;
+  Slab(const Slab&) = delete;
+  Slab& operator=(const Slab&) = delete;
+  ~Slab() {
+    if (data != nullptr) ::munmap(data, mapped_bytes);
+  }
+};
+
+namespace {
+
+std::unique_ptr<Slab> make_slab(BlockPool* pool, size_t block_bytes) {
+  auto slab = std::make_unique<Slab>();
+  slab->pool = pool;
+  slab->block_bytes = block_bytes;
+  slab->stride = stride_of(block_bytes);
+  const size_t count = std::max<size_t>(1, kSlabBytes / slab->stride);
+  slab->mapped_bytes = align_up(count * slab->stride, kSystemPage);
+  void* data =
+      ::mmap(nullptr, slab->mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) return nullptr;
+  slab->data = static_cast<std::byte*>(data);
+  if (block_bytes >= kHugePage) ::madvise(data, slab->mapped_bytes, MADV_HUGEPAGE);
+  slab->blocks.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    slab->blocks[i].slab = slab.get();
+    slab->free.push_back(static_cast<uint32_t>(count - 1 - i));
+  }
+  return slab;
+}
+
+}  // namespace
 
 BlockRef::~BlockRef() {
   if (block_ == nullptr || --block_->references > 0) return;
-  block_->pool->release(block_->bytes.size());
-  delete block_;
+  block_->slab->pool->free(*block_);
 }
 
 BlockRef BlockRef::share() const {
@@ -19,22 +83,57 @@ BlockRef BlockRef::share() const {
   return BlockRef(block_);
 }
 
-bool BlockRef::is_shared() const {
-  return block_ != nullptr && block_->references > 1;
+uint32_t BlockRef::references() const {
+  return block_ == nullptr ? 0 : block_->references;
+}
+
+size_t BlockRef::size_bytes() const {
+  return block_ == nullptr ? 0 : block_->slab->block_bytes;
 }
 
 std::byte* BlockRef::data() const {
-  return block_ == nullptr ? nullptr : block_->bytes.data();
+  return block_ == nullptr ? nullptr : block_->slab->at(*block_);
+}
+
+BlockPool::BlockPool(size_t budget_bytes, bool poison) : budget_bytes_(budget_bytes), poison_(poison) {}
+
+BlockPool::~BlockPool() {
+  OXBOW_CHECK(slabs_.empty());
 }
 
 BlockRef BlockPool::allocate(size_t size_bytes) {
-  if (size_bytes == 0 || !reserve(size_bytes)) return {};
-  AlignedBuffer bytes = AlignedBuffer::try_allocate(size_bytes);
-  if (bytes.empty()) {
-    release(size_bytes);
-    return {};
+  if (size_bytes == 0 || !reserve(stride_of(size_bytes))) return {};
+  auto& slabs = slabs_[size_bytes];
+  auto slab = std::ranges::find_if(slabs, [](const auto& candidate) { return !candidate->full(); });
+  if (slab == slabs.end()) {
+    std::unique_ptr<Slab> made = make_slab(this, size_bytes);
+    if (made == nullptr) {
+      if (slabs.empty()) slabs_.erase(size_bytes);
+      release(stride_of(size_bytes));
+      return {};
+    }
+    slab = slabs.insert(slabs.end(), std::move(made));
   }
-  return BlockRef(new BlockRef::Block{this, std::move(bytes)});
+  Block& block = (*slab)->blocks[(*slab)->free.back()];
+  (*slab)->free.pop_back();
+  block.references = 1;
+  if (poison_) std::memset((*slab)->at(block), 0xff, size_bytes);
+  return BlockRef(&block);
+}
+
+void BlockPool::free(Block& block) {
+  Slab& slab = *block.slab;
+  release(slab.stride);
+  if (poison_) {
+    std::memset(slab.at(block), 0xff, slab.block_bytes);
+  } else if (slab.block_bytes >= kSystemPage) {
+    ::madvise(slab.at(block), slab.stride, MADV_DONTNEED);
+  }
+  slab.free.push_back(static_cast<uint32_t>(&block - slab.blocks.data()));
+  if (!slab.empty()) return;
+  auto slabs = slabs_.find(slab.block_bytes);
+  std::erase_if(slabs->second, [&](const auto& candidate) { return candidate.get() == &slab; });
+  if (slabs->second.empty()) slabs_.erase(slabs);
 }
 
 bool BlockPool::reserve(size_t size_bytes) {

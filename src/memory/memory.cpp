@@ -11,7 +11,12 @@ namespace {
 constexpr size_t kMinimumReachRows = 32;  // half of it, 16 rows, can always be rewound
 
 size_t reach_rows_for(const MemoryLayout& layout, size_t rewind_bytes) {
-  if (!layout.has_recurrent()) return 0;
+  if (!layout.has_recurrent()) {
+    size_t window = 0;
+    for (const KvGroup& group : layout.groups()) window = std::max(window, group.window_tokens);
+    const size_t bytes = rewind_bytes > 0 ? rewind_bytes : window * layout.kv_bytes_per_token();
+    return std::max(kMinimumReachRows, bytes / std::max<size_t>(layout.kv_bytes_per_token(), 1));
+  }
   const size_t bytes = rewind_bytes > 0 ? rewind_bytes : 2 * layout.state_bytes();
   return std::max(kMinimumReachRows, bytes / std::max<size_t>(layout.row_bytes(), 1));
 }
@@ -25,7 +30,7 @@ tl::unexpected<Error> unknown_sequence(SequenceId sequence) {
 Memory::Memory(std::span<const StateSpec> specs, const MemoryOptions& options)
     : layout_(specs, options.kv),
       options_(options),
-      pool_(options.budget_bytes),
+      pool_(options.budget_bytes, options.poison),
       reach_rows_(reach_rows_for(layout_, options.rewind_bytes)) {}
 
 Memory::~Memory() {
@@ -41,29 +46,44 @@ const Memory::Sequence* Memory::find(SequenceId sequence) const {
   return const_cast<Memory*>(this)->find(sequence);
 }
 
-SequenceId Memory::create() {
+std::shared_ptr<History> Memory::empty_history() const {
+  auto history = std::make_shared<History>();
+  history->pages.resize(layout_.groups().size());
+  return history;
+}
+
+SequenceId Memory::create(std::string_view partition) {
   const SequenceId id = next_id_++;
   Sequence& sequence = sequences_[id];
-  sequence.history = std::make_shared<History>();
-  sequence.history->pages.resize(layout_.groups().size());
+  sequence.partition = partition;
+  sequence.history = empty_history();
   return id;
 }
 
-size_t Memory::resume_point(const Sequence& sequence, size_t position) const {
-  if (!layout_.has_recurrent() || sequence.history->base.position <= position) return position;
-  return 0;
+void Memory::adopt(Sequence& sequence, const PrefixTree::Entry& entry, std::span<const TokenId> tokens) {
+  sequence.history = std::make_shared<History>(entry.checkpoint.clone(tokens.size()), tokens);
+  sequence.length = tokens.size();
+  sequence.working_position = kInvalid;
 }
 
 void Memory::cut(Sequence& sequence, size_t position) {
+  if (position == 0) {
+    sequence.history = empty_history();
+    sequence.length = 0;
+    sequence.working_position = kInvalid;
+    return;
+  }
+  if (position < sequence.history->floor(layout_)) {
+    const std::vector<TokenId> tokens(sequence.history->tokens.begin(),
+                                      sequence.history->tokens.begin() + static_cast<ptrdiff_t>(position));
+    const auto match = tree_.match(sequence.partition, tokens, position);
+    if (match.entry == nullptr) return cut(sequence, 0);
+    tree_.touch(*match.entry);
+    return adopt(sequence, *match.entry, std::span(tokens).first(match.reused));
+  }
   if (sequence.working_position != position) sequence.working_position = kInvalid;
   sequence.length = position;
-  if (position == 0) {
-    auto empty = std::make_shared<History>();
-    empty->pages.resize(sequence.history->pages.size());
-    sequence.history = std::move(empty);
-  } else if (sequence.history.use_count() == 1) {
-    sequence.history->trim(position);
-  }
+  if (sequence.history.use_count() == 1) sequence.history->trim(position);
 }
 
 Result<SequenceId> Memory::fork(SequenceId id, size_t position) {
@@ -75,13 +95,14 @@ Result<SequenceId> Memory::fork(SequenceId id, size_t position) {
   }
   if (plan_.active) return fail(ErrorKind::kInvalidState, "sequence {} cannot be forked during a step", id);
   Sequence child;
+  child.partition = parent->partition;
   child.history = parent->history;
   child.length = position;
   if (parent->working_position == position) {
     child.working = parent->working.share();
     child.working_position = position;
   }
-  cut(child, resume_point(child, position));
+  cut(child, position);
   const SequenceId child_id = next_id_++;
   sequences_.emplace(child_id, std::move(child));
   return child_id;
@@ -95,7 +116,7 @@ Result<size_t> Memory::truncate(SequenceId id, size_t position) {
                 sequence->length);
   }
   if (plan_.active) return fail(ErrorKind::kInvalidState, "sequence {} cannot be cut during a step", id);
-  if (position < sequence->length) cut(*sequence, resume_point(*sequence, position));
+  if (position < sequence->length) cut(*sequence, position);
   return sequence->length;
 }
 
@@ -121,11 +142,14 @@ Result<std::span<const TokenId>> Memory::tokens(SequenceId id) const {
 Result<size_t> Memory::reach(SequenceId id) const {
   const Sequence* sequence = find(id);
   if (sequence == nullptr) return unknown_sequence(id);
-  return layout_.has_recurrent() ? sequence->history->base.position : 0;
+  return sequence->history->floor(layout_);
 }
 
 Status Memory::reserve_scratch(size_t size_bytes) {
-  if (pool_.reserve(size_bytes)) return {};
+  if (pool_.reserve(size_bytes)) {
+    scratch_bytes_ += size_bytes;
+    return {};
+  }
   return fail(ErrorKind::kOutOfBudget,
               "the working buffers need {} bytes; {} of the {} bytes of the memory budget are free",
               size_bytes, pool_.free_bytes(), pool_.budget_bytes());
@@ -134,7 +158,7 @@ Status Memory::reserve_scratch(size_t size_bytes) {
 void Memory::own_history(Sequence& sequence) {
   if (sequence.history.use_count() > 1) {
     sequence.history = std::make_shared<History>(sequence.history->clone(sequence.length));
-  } else if (sequence.history->length() > sequence.length) {
+  } else if (sequence.history->length > sequence.length) {
     sequence.history->trim(sequence.length);
   }
 }

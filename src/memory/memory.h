@@ -7,7 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -15,6 +18,7 @@
 #include "memory/block_pool.h"
 #include "memory/history.h"
 #include "memory/layout.h"
+#include "memory/prefix_tree.h"
 #include "memory/step_plan.h"
 #include "memory/views.h"
 
@@ -26,6 +30,27 @@ struct MemoryOptions {
   size_t budget_bytes = 0;
   size_t rewind_bytes = 0;  // log rows a sequence keeps; 0: as many bytes as two states
   KvTypes kv;
+  size_t first_checkpoint = 0;  // tokens before the first spaced checkpoint, each next one 1.5 times further
+                                // on; 0: none but those asked for
+  bool poison = false;          // see BlockPool
+};
+
+// A sequence made for a prompt. The caller evaluates prompt[reused ...].
+struct Opened {
+  SequenceId sequence = 0;
+  size_t matched = 0;  // leading tokens of the prompt that were known
+  size_t reused = 0;   // of those, held by the sequence; less than the prompt's length
+  Miss miss = Miss::kCold;
+};
+
+// What the bytes of the budget are used for; blocks that several hold are counted once, at the first of these
+// that holds them.
+struct MemoryUse {
+  size_t scratch_bytes = 0;
+  size_t sequence_bytes = 0;
+  size_t checkpoint_bytes = 0;
+  size_t sequences = 0;
+  size_t checkpoints = 0;
 };
 
 // New tokens of one sequence. The last may_reject of them may be taken back at commit.
@@ -64,12 +89,23 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  // An empty sequence. Costs nothing until it runs.
-  SequenceId create();
+  // An empty sequence. Costs nothing until it runs. Checkpoints are found again only by sequences of the same
+  // partition (a caller's salt: nobody learns of another's prompts).
+  SequenceId create(std::string_view partition = {});
+  // A sequence that holds as much of the prompt as is known and can be resumed; its last token is never held.
+  // Checkpoints will be kept at the boundaries (ascending positions in the prompt, such as ends of messages),
+  // where the prompt leaves what is known, and before its last token. kInvalidInput without tokens.
+  Result<Opened> open(std::span<const TokenId> prompt, std::span<const size_t> boundaries = {},
+                      std::string_view partition = {});
+  // Brings an existing sequence to a prompt as `open` does, cutting it in place where that reuses as much.
+  Result<Opened> reopen(SequenceId sequence, std::span<const TokenId> prompt,
+                        std::span<const size_t> boundaries = {});
+  // Keeps a checkpoint at the sequence's end, as long as the budget allows.
+  Status keep(SequenceId sequence);
   // A sequence that shares the first `position` tokens of another; neither sees the other's later tokens.
   // Where the recurrent state of `position` is out of reach, the new sequence holds fewer: see `length`, and
   // evaluate the missing tokens again to get the same bits. kNotFound, kInvalidInput beyond the end. Cost
-  // independent of the length.
+  // independent of the length, up to copying its token ids.
   Result<SequenceId> fork(SequenceId sequence, size_t position);
   // Cuts a sequence to `position` tokens, or to fewer as fork does. Returns the tokens it now holds.
   Result<size_t> truncate(SequenceId sequence, size_t position);
@@ -90,6 +126,10 @@ class Memory {
 
   const MemoryLayout& layout() const { return layout_; }
   const BlockPool& pool() const { return pool_; }
+  const PrefixTree& tree() const { return tree_; }
+  MemoryUse use() const;
+  // Evicts the `count` checkpoints that are worth least; all with SIZE_MAX.
+  void evict(size_t count);
   // Rows a sequence keeps at most before its log moves on; at least half of it can be rewound.
   size_t reach_rows() const { return reach_rows_; }
 
@@ -98,6 +138,8 @@ class Memory {
   static constexpr size_t kInvalid = SIZE_MAX;
 
   struct Sequence {
+    std::string partition;
+    std::vector<size_t> marks;  // positions at which checkpoints are wanted, ascending
     std::shared_ptr<History> history;
     size_t length = 0;  // <= history->length()
     // The state after `working_position` tokens, updated in place by steps: a cache that base and rows can
@@ -108,22 +150,36 @@ class Memory {
 
   Sequence* find(SequenceId sequence);
   const Sequence* find(SequenceId sequence) const;
-  // Where a sequence cut to `position` can resume: position itself, or less when its state is out of reach.
-  size_t resume_point(const Sequence& sequence, size_t position) const;
+  std::shared_ptr<History> empty_history() const;
+  // Cuts to `position`, or, when its state is out of reach, to the best checkpoint before it.
+  void cut(Sequence& sequence, size_t position);
+  void adopt(Sequence& sequence, const PrefixTree::Entry& entry, std::span<const TokenId> tokens);
+  void set_marks(Sequence& sequence, std::span<const TokenId> prompt, std::span<const size_t> boundaries,
+                 const Opened& opened) const;
   // Afterwards the sequence's history is its own and ends at its length.
   void own_history(Sequence& sequence);
-  static void cut(Sequence& sequence, size_t position);
+
+  // Positions in (from, to] at which the sequence wants a checkpoint.
+  void wanted_checkpoints(const Sequence& sequence, size_t from, size_t to, std::vector<size_t>& out) const;
+  // The base of a checkpoint at `position`; none when no state is near.
+  std::optional<Base> checkpoint_base(const Sequence& sequence, size_t position,
+                                      std::span<const PlannedState> states) const;
+  void keep_checkpoint(const Sequence& sequence, size_t position, std::span<const PlannedState> states);
 
   Status plan_entry(const BatchEntry& entry, size_t first_row, PendingSequence& pending);
   Status plan_pages(PendingSequence& pending, const History& history);
-  void plan_bases(PendingSequence& pending, const History& history) const;
+  Status plan_bases(PendingSequence& pending, const History& history);
+  void plan_checkpoints(PendingSequence& pending, const Sequence& sequence);
   Status plan_rows(PendingSequence& pending, const History& history);
   Status plan_state(PendingSequence& pending, Sequence& sequence);
   // A page to write at and after a position that may lie inside it: the existing one when nobody else holds
   // it, a copy when somebody does, or a new one.
   Result<std::byte*> writable_page(SequenceId sequence, const BlockRef* existing, size_t size_bytes,
                                    std::vector<BlockRef>& replacements);
+  // Evicts checkpoints until the bytes are free.
   Result<BlockRef> allocate(SequenceId sequence, size_t size_bytes, const char* what);
+  // Evicts checkpoints that are worth less; an empty reference when that is not enough.
+  BlockRef allocate_if_worth(size_t size_bytes, double worth);
   void fill_views();
   void commit_entry(PendingSequence& pending, size_t accepted);
   void abandon();
@@ -132,9 +188,12 @@ class Memory {
   MemoryOptions options_;
   BlockPool pool_;  // before everything that holds blocks
   size_t reach_rows_ = 0;
+  size_t scratch_bytes_ = 0;
+  PrefixTree tree_;
   SequenceId next_id_ = 1;
   std::unordered_map<SequenceId, Sequence> sequences_;
   StepPlan plan_;
+  std::vector<TokenId> prompt_tokens_;  // of prepare, kept for its capacity
 };
 
 }  // namespace oxbow::memory

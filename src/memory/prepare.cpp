@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "base/bytes.h"
 #include "base/check.h"
@@ -13,8 +14,10 @@ void PendingSequence::reset() {
   tokens.clear();
   for (auto& group : new_pages) group.clear();
   for (auto& table : page_tables) table.clear();
-  promote_next_base = has_snapshot = snapshot_becomes_base = false;
-  snapshot = BlockRef();
+  promote_next_base = false;
+  states.clear();
+  snapshots.clear();
+  checkpoints.clear();
   new_row_pages.clear();
   rows.clear();
   new_working = BlockRef();
@@ -66,10 +69,13 @@ Status Memory::plan_entry(const BatchEntry& entry, size_t first_row, PendingSequ
   pending.may_reject = entry.may_reject;
   pending.tokens.assign(entry.tokens.begin(), entry.tokens.end());
   OXBOW_TRY(plan_pages(pending, *sequence->history));
-  if (!layout_.has_recurrent()) return {};
-  plan_bases(pending, *sequence->history);
-  OXBOW_TRY(plan_rows(pending, *sequence->history));
-  return plan_state(pending, *sequence);
+  if (layout_.has_recurrent()) {
+    OXBOW_TRY(plan_bases(pending, *sequence->history));
+    OXBOW_TRY(plan_rows(pending, *sequence->history));
+    OXBOW_TRY(plan_state(pending, *sequence));
+  }
+  plan_checkpoints(pending, *sequence);
+  return {};
 }
 
 Status Memory::plan_pages(PendingSequence& pending, const History& history) {
@@ -79,11 +85,12 @@ Status Memory::plan_pages(PendingSequence& pending, const History& history) {
   pending.first_page = pending.span.position / kPagePositions;
   const size_t page_count = ceil_div(pending.end(), kPagePositions);
   for (size_t g = 0; g < groups; ++g) {
-    const std::vector<BlockRef>& pages = history.pages[g];
+    const PageRun& pages = history.pages[g];
     std::vector<std::byte*>& table = pending.page_tables[g];
-    for (size_t i = 0; i < pending.first_page; ++i) table.push_back(pages[i].data());
+    for (size_t i = 0; i < pending.first_page; ++i)
+      table.push_back(pages.has(i) ? pages.at(i).data() : nullptr);
     for (size_t i = pending.first_page; i < page_count; ++i) {
-      OXBOW_ASSIGN(std::byte * page, writable_page(pending.id, i < pages.size() ? &pages[i] : nullptr,
+      OXBOW_ASSIGN(std::byte * page, writable_page(pending.id, pages.has(i) ? &pages.at(i) : nullptr,
                                                    layout_.groups()[g].page_bytes, pending.new_pages[g]));
       table.push_back(page);
     }
@@ -94,30 +101,60 @@ Status Memory::plan_pages(PendingSequence& pending, const History& history) {
 // Where the log starts after this step. With R = reach_rows_: a long chunk leaves a base R/2 before its end;
 // token by token, a second base is laid R/2 behind the first and takes over when the log has grown to R. So
 // at least R/2 rows (or the whole sequence) can always be rewound, and the log stays near R rows.
-void Memory::plan_bases(PendingSequence& pending, const History& history) const {
+Status Memory::plan_bases(PendingSequence& pending, const History& history) {
   const size_t half = reach_rows_ / 2;
   const size_t end = pending.end();
   const size_t last_allowed = std::min(end - 1, end - pending.may_reject);
-  const auto snapshot_at = [&](size_t position, bool becomes_base) {
-    if (position > last_allowed) return;
-    pending.has_snapshot = true;
-    pending.snapshot_position = position;
-    pending.snapshot_becomes_base = becomes_base;
+  const auto copy_out = [&](size_t position, PlannedState::Use use) -> Status {
+    if (position > last_allowed) return {};
+    OXBOW_ASSIGN(BlockRef block, allocate(pending.id, layout_.state_bytes(), "a recurrent state"));
+    pending.states.push_back({position, use, std::move(block)});
+    return {};
   };
+  pending.log_begin = history.base.position;
   const bool outgrown = end - history.base.position > reach_rows_;
   if (outgrown && end - half >= pending.span.position && end - half <= last_allowed) {
-    snapshot_at(end - half, true);
-    return;
+    pending.log_begin = end - half;
+    return copy_out(end - half, PlannedState::kNewBase);
   }
   pending.promote_next_base = outgrown && history.next_base.has_value();
+  if (pending.promote_next_base) pending.log_begin = history.next_base->position;
   const bool keeps_next = history.next_base.has_value() && !pending.promote_next_base;
-  if (keeps_next) return;
-  const size_t base = pending.promote_next_base ? history.next_base->position : history.base.position;
-  snapshot_at(std::max(pending.span.position, base + half), false);
+  if (keeps_next) return {};
+  return copy_out(std::max(pending.span.position, pending.log_begin + half), PlannedState::kNextBase);
+}
+
+// Checkpoints inside the step need a state: one that is copied out anyway, or the log's base, when the rows
+// from there are short; else one of their own, as far as there is room for it.
+void Memory::plan_checkpoints(PendingSequence& pending, const Sequence& sequence) {
+  const size_t end = pending.end() - pending.may_reject;
+  wanted_checkpoints(sequence, pending.span.position, end, pending.checkpoints);
+  if (!layout_.has_recurrent()) return;
+  const size_t near = layout_.state_bytes() / 4 / layout_.row_bytes();
+  for (const size_t position : pending.checkpoints) {
+    if (position == pending.end()) continue;  // the working state will be there
+    const auto serves = [&](size_t base) {
+      return base <= position && (base == position || (base >= pending.log_begin && position - base <= near));
+    };
+    const bool served =
+        serves(pending.log_begin) || std::ranges::any_of(pending.states, serves, &PlannedState::position);
+    if (served) continue;
+    prompt_tokens_.assign(sequence.history->tokens.begin(), sequence.history->tokens.end());
+    prompt_tokens_.insert(prompt_tokens_.end(), pending.tokens.begin(),
+                          pending.tokens.begin() + static_cast<ptrdiff_t>(position - pending.span.position));
+    const double worth = tree_.worth(sequence.partition, prompt_tokens_, layout_.state_bytes());
+    if (BlockRef block = allocate_if_worth(layout_.state_bytes(), worth)) {
+      pending.states.push_back({position, PlannedState::kCheckpoint, std::move(block)});
+    }
+  }
+  std::ranges::sort(pending.states, {}, &PlannedState::position);
+  for (const PlannedState& planned : pending.states) {
+    pending.snapshots.push_back({planned.position - pending.span.position, planned.block.floats()});
+  }
 }
 
 Status Memory::plan_rows(PendingSequence& pending, const History& history) {
-  const size_t begin = pending.snapshot_becomes_base ? pending.snapshot_position : pending.span.position;
+  const size_t begin = std::max(pending.log_begin, pending.span.position);
   pending.first_row_page = begin / kRowPageTokens;
   const size_t page_count = ceil_div(pending.end(), kRowPageTokens);
   pending.rows.assign(pending.span.tokens, nullptr);
@@ -138,9 +175,6 @@ Status Memory::plan_rows(PendingSequence& pending, const History& history) {
 }
 
 Status Memory::plan_state(PendingSequence& pending, Sequence& sequence) {
-  if (pending.has_snapshot) {
-    OXBOW_ASSIGN(pending.snapshot, allocate(pending.id, layout_.state_bytes(), "a recurrent state"));
-  }
   const bool own = sequence.working && !sequence.working.is_shared();
   if (!own) {
     OXBOW_ASSIGN(pending.new_working, allocate(pending.id, layout_.state_bytes(), "a recurrent state"));
@@ -173,11 +207,22 @@ Result<std::byte*> Memory::writable_page(SequenceId sequence, const BlockRef* ex
 }
 
 Result<BlockRef> Memory::allocate(SequenceId sequence, size_t size_bytes, const char* what) {
-  BlockRef block = pool_.allocate(size_bytes);
+  BlockRef block = allocate_if_worth(size_bytes, std::numeric_limits<double>::infinity());
   if (block) return block;
   return fail(ErrorKind::kOutOfBudget,
               "sequence {} needs {} bytes for {}; {} of the {} bytes of the memory budget are free", sequence,
               size_bytes, what, pool_.free_bytes(), pool_.budget_bytes());
+}
+
+BlockRef Memory::allocate_if_worth(size_t size_bytes, double worth) {
+  for (;;) {
+    const size_t free_before = pool_.free_bytes();
+    BlockRef block = pool_.allocate(size_bytes);
+    if (block || free_before >= size_bytes + pool_.kSlackBytes) return block;
+    PrefixTree::Entry* victim = tree_.victim(worth);
+    if (victim == nullptr) return {};
+    tree_.evict(*victim);
+  }
 }
 
 void Memory::fill_views() {
@@ -193,10 +238,8 @@ void Memory::fill_views() {
       plan.attention_sequences[g].push_back({pending.span, pending.page_tables[g].data()});
     }
     if (!layout_.has_recurrent()) continue;
-    plan.recurrent_sequences.push_back(
-        {pending.span, pending.state, pending.source, pending.replay, pending.rows.data(),
-         pending.snapshot.floats(),
-         pending.has_snapshot ? pending.snapshot_position - pending.span.position : 0});
+    plan.recurrent_sequences.push_back({pending.span, pending.state, pending.source, pending.replay,
+                                        pending.rows.data(), pending.snapshots});
   }
   plan.attention.clear();
   for (const KvPlace& place : layout_.kv()) {

@@ -11,6 +11,15 @@
 
 namespace oxbow::memory {
 
+// A state that the step copies out on its way: as it is at an absolute position, which lies in
+// [span.position, end - may_reject] and before the last new token's end.
+struct PlannedState {
+  enum Use { kNewBase, kNextBase, kCheckpoint };
+  size_t position = 0;
+  Use use = kCheckpoint;
+  BlockRef block;
+};
+
 struct PendingSequence {
   uint32_t id = 0;
   BatchSpan span;
@@ -22,12 +31,12 @@ struct PendingSequence {
   std::vector<std::vector<BlockRef>> new_pages;
   std::vector<std::vector<std::byte*>> page_tables;
 
-  // Recurrent layers. snapshot_position is an absolute position in [span.position, end - may_reject].
+  // Recurrent layers.
   bool promote_next_base = false;
-  bool has_snapshot = false;
-  bool snapshot_becomes_base = false;
-  size_t snapshot_position = 0;
-  BlockRef snapshot;
+  size_t log_begin = 0;                  // rows are written from here on
+  std::vector<PlannedState> states;      // by position
+  std::vector<StateSnapshot> snapshots;  // the same, as the mixers see them
+  std::vector<size_t> checkpoints;       // positions in (span.position, end] where one is to be kept
   size_t first_row_page = 0;
   std::vector<BlockRef> new_row_pages;
   std::vector<float*> rows;

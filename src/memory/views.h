@@ -37,18 +37,22 @@ struct AttentionView {
 //   1. starts from `source` (null: zeros; equal to `state`: already in place) copied into `state`,
 //   2. runs the recurrence over the `replay` rows, oldest first,
 //   3. runs it over the new tokens, writing each token's row where rows[t] is not null,
-//   4. copies the state as it is before token snapshot_at into `snapshot`, when that is not null.
+//   4. copies the state as it is before token `at` of the span into each of `snapshots`.
 // All pointers are to the start of a block of all recurrent specs; state_offset and row_offset select this
 // one.
+struct StateSnapshot {
+  size_t at = 0;  // index into the span's tokens, 0 to tokens - 1
+  float* state = nullptr;
+};
+
 struct RecurrentView {
   struct Sequence {
     BatchSpan span;
     float* state = nullptr;
     const float* source = nullptr;
     std::span<const float* const> replay;
-    float* const* rows = nullptr;  // [span.tokens]
-    float* snapshot = nullptr;
-    size_t snapshot_at = 0;  // index into the span's tokens, 0 to tokens - 1
+    float* const* rows = nullptr;              // [span.tokens]
+    std::span<const StateSnapshot> snapshots;  // in ascending order
   };
   std::span<const Sequence> sequences;
   size_t state_offset = 0;  // floats

@@ -68,9 +68,9 @@ class Runner {
  public:
   Runner(std::shared_ptr<const model::Model> model, int threads, memory::KvTypes kv = kFloatKv,
          size_t rewind_bytes = 1)
-      : model_(std::move(model)),
-        pool_(threads),
-        memory_(model_->state_specs(), {size_t{1} << 30, rewind_bytes, kv}) {}
+      : Runner(std::move(model), threads, memory::MemoryOptions{size_t{1} << 30, rewind_bytes, kv}) {}
+  Runner(std::shared_ptr<const model::Model> model, int threads, const memory::MemoryOptions& options)
+      : model_(std::move(model)), pool_(threads), memory_(model_->state_specs(), options) {}
 
   Memory& memory() { return memory_; }
   const model::Model& model() const { return *model_; }
@@ -79,6 +79,14 @@ class Runner {
   // them when accepted is empty), or abandons the step.
   std::vector<Row> step(std::span<const BatchEntry> batch, std::span<const size_t> accepted = {},
                         bool abandon = false) {
+    auto rows = try_step(batch, accepted, abandon);
+    if (!rows) throw std::runtime_error(rows.error().message);
+    return std::move(*rows);
+  }
+
+  // The same, or the error that says why it could not be prepared.
+  Result<std::vector<Row>> try_step(std::span<const BatchEntry> batch, std::span<const size_t> accepted = {},
+                                    bool abandon = false) {
     std::vector<TokenId> tokens;
     for (const BatchEntry& entry : batch)
       tokens.insert(tokens.end(), entry.tokens.begin(), entry.tokens.end());
@@ -89,10 +97,9 @@ class Runner {
     AlignedBuffer scratch(model_->scratch_bytes(tokens.size(), outputs.size(), pool_.size()));
     std::memset(scratch.data(), 0xff,
                 scratch.size());  // every float a NaN: nothing may leak from step to step
-    auto step = memory_.prepare(batch);
-    if (!step) throw std::runtime_error(step.error().message);
-    model_->forward(step->views(), tokens, outputs, pool_, scratch.as<std::byte>(), logits.data());
-    if (!abandon) accepted.empty() ? step->commit() : step->commit(accepted);
+    OXBOW_ASSIGN(memory::Step step, memory_.prepare(batch));
+    model_->forward(step.views(), tokens, outputs, pool_, scratch.as<std::byte>(), logits.data());
+    if (!abandon) accepted.empty() ? step.commit() : step.commit(accepted);
     std::vector<Row> rows;
     for (size_t i = 0; i < tokens.size(); ++i) {
       const auto begin = logits.begin() + static_cast<ptrdiff_t>(i * vocabulary);

@@ -14,15 +14,29 @@ namespace oxbow::testing {
 namespace {
 
 struct Op {
-  enum Kind : uint8_t { kAppend, kBatch, kFork, kTruncate, kDrop, kAbandon, kReject, kCreate, kKinds };
+  enum Kind : uint8_t {
+    kAppend,
+    kBatch,
+    kFork,
+    kTruncate,
+    kDrop,
+    kAbandon,
+    kReject,
+    kCreate,
+    kOpen,
+    kReopen,
+    kKeep,
+    kEvict,
+    kKinds
+  };
   Kind kind;
   uint8_t which;  // sequence
   uint16_t amount;
 };
 
 std::ostream& operator<<(std::ostream& out, const Op& op) {
-  constexpr const char* kNames[] = {"append", "batch",   "fork",   "truncate",
-                                    "drop",   "abandon", "reject", "create"};
+  constexpr const char* kNames[] = {"append", "batch",  "fork", "truncate", "drop", "abandon",
+                                    "reject", "create", "open", "reopen",   "keep", "evict"};
   return out << kNames[op.kind] << '(' << int{op.which} << ", " << op.amount << ')';
 }
 
@@ -36,7 +50,7 @@ struct Arbitrary<oxbow::testing::Op> {
     using oxbow::testing::Op;
     return gen::build<Op>(gen::set(&Op::kind, gen::map(gen::inRange<int>(0, Op::kKinds),
                                                        [](int kind) { return static_cast<Op::Kind>(kind); })),
-                          gen::set(&Op::which), gen::set(&Op::amount));
+                          gen::set(&Op::which), gen::set(&Op::amount, gen::resize(100, gen::inRange<uint16_t>(0, 65535))));
   }
 };
 }  // namespace rc
@@ -54,7 +68,9 @@ class Oracle {
     Runner plain(model_, 1, kv_, size_t{1} << 28);
     const std::vector<Row> reference = plain.run(tokens);
     RC_ASSERT(rows.size() == tokens.size());
-    for (size_t i = 0; i < rows.size(); ++i) RC_ASSERT(same_bits(rows[i], reference[i]));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (!rows[i].empty()) RC_ASSERT(same_bits(rows[i], reference[i]));  // empty: never evaluated
+    }
   }
 
  private:
@@ -65,8 +81,8 @@ class Oracle {
 // Sequences under random operations, each with the tokens it should hold and the logits seen for them.
 class Players {
  public:
-  Players(std::shared_ptr<const model::Model> model, int threads, memory::KvTypes kv)
-      : runner_(model, threads, kv), oracle_(model, kv) {
+  Players(std::shared_ptr<const model::Model> model, int threads, const memory::MemoryOptions& options)
+      : runner_(model, threads, options), oracle_(model, options.kv) {
     create();
   }
 
@@ -91,6 +107,15 @@ class Players {
         return step({&player}, {chunk(op.amount)}, {}, true);
       case Op::kReject:
         return reject(player, op.amount);
+      case Op::kOpen:
+        return open(player, op.amount);
+      case Op::kReopen:
+        return reopen(player, op.amount);
+      case Op::kKeep:
+        RC_ASSERT(runner_.memory().keep(player.id).has_value());
+        return;
+      case Op::kEvict:
+        return runner_.memory().evict(op.amount % 4);
       default:
         return;
     }
@@ -106,14 +131,17 @@ class Players {
       RC_ASSERT(runner_.memory().drop(player.id).has_value());
     }
     players_.clear();
+    runner_.memory().evict(SIZE_MAX);
     RC_ASSERT(runner_.memory().pool().used_bytes() == 0U);
   }
 
   size_t evaluated() const { return evaluated_; }
+  size_t reused() const { return reused_; }
+  size_t refused() const { return refused_; }
 
  private:
   static constexpr size_t kMostTokens = 150;
-  static constexpr size_t kMostPlayers = 4;
+  static constexpr size_t kMostPlayers = 8;
 
   struct Player {
     SequenceId id;
@@ -142,7 +170,13 @@ class Players {
     for (size_t i = 0; i < players.size(); ++i) {
       entries.push_back({players[i]->id, tokens[i], accepted.empty() ? 0 : tokens[i].size() - accepted[i]});
     }
-    const std::vector<Row> rows = runner_.step(entries, accepted, abandon);
+    const auto stepped = runner_.try_step(entries, accepted, abandon);
+    if (!stepped) {
+      RC_ASSERT(stepped.error().kind == ErrorKind::kOutOfBudget);
+      ++refused_;
+      return;
+    }
+    const std::vector<Row>& rows = *stepped;
     evaluated_ += rows.size();
     if (abandon) return;
     size_t first = 0;
@@ -177,9 +211,71 @@ class Players {
     player.tokens.resize(position);
     player.rows.resize(position);
     if (held == position) return;
-    const std::vector<Row> again =
-        runner_.append(player.id, std::span(player.tokens).subspan(held, position - held));
-    for (size_t i = held; i < position; ++i) RC_ASSERT(same_bits(again[i - held], player.rows[i]));
+    const auto missing = std::span<const TokenId>(player.tokens).subspan(held, position - held);
+    const BatchEntry entry{player.id, missing, 0};
+    const auto again = runner_.try_step({&entry, 1});
+    if (!again) {
+      RC_ASSERT(again.error().kind == ErrorKind::kOutOfBudget);
+      ++refused_;
+      player.tokens.resize(held);
+      player.rows.resize(held);
+      return;
+    }
+    for (size_t i = held; i < position; ++i) {
+      if (!player.rows[i].empty()) RC_ASSERT(same_bits((*again)[i - held], player.rows[i]));
+    }
+  }
+
+  // A prompt that leaves another sequence's tokens somewhere, and message ends inside it.
+  std::vector<TokenId> make_prompt(const Player& source, uint16_t amount) {
+    std::vector<TokenId> prompt = source.tokens;
+    prompt.resize(amount % (source.tokens.size() + 1));
+    const auto own = some_tokens(amount / 256 % 40 + 1, runner_.model().vocabulary(), ++seed_);
+    prompt.insert(prompt.end(), own.begin(), own.end());
+    return prompt;
+  }
+
+  void fill(Player& player, const std::vector<TokenId>& prompt, const memory::Opened& opened) {
+    RC_ASSERT(opened.reused < prompt.size());
+    RC_ASSERT(opened.reused <= opened.matched);
+    RC_ASSERT(*runner_.memory().length(opened.sequence) == opened.reused);
+    reused_ += opened.reused;
+    std::vector<Row> known = std::move(player.rows);
+    const size_t common =
+        static_cast<size_t>(std::ranges::mismatch(player.tokens, prompt).in1 - player.tokens.begin());
+    player.rows.assign(opened.reused, {});
+    for (size_t i = 0; i < std::min(common, opened.reused); ++i) player.rows[i] = known[i];
+    player.tokens.assign(prompt.begin(), prompt.begin() + static_cast<ptrdiff_t>(opened.reused));
+    const auto rest = std::span<const TokenId>(prompt).subspan(opened.reused);
+    const BatchEntry entry{player.id, rest, 0};
+    auto rows = runner_.try_step({&entry, 1});
+    if (!rows) {
+      RC_ASSERT(rows.error().kind == ErrorKind::kOutOfBudget);
+      ++refused_;
+      return;
+    }
+    evaluated_ += rows->size();
+    player.tokens = prompt;
+    for (Row& row : *rows) player.rows.push_back(std::move(row));
+  }
+
+  void open(const Player& source, uint16_t amount) {
+    if (players_.size() >= kMostPlayers) return;
+    const std::vector<TokenId> prompt = make_prompt(source, amount);
+    const size_t boundaries[] = {prompt.size() / 3, prompt.size() / 2};
+    const auto opened = runner_.memory().open(prompt, boundaries);
+    RC_ASSERT(opened.has_value());
+    Player player{opened->sequence, source.tokens, source.rows};
+    fill(player, prompt, *opened);
+    players_.push_back(std::move(player));
+  }
+
+  void reopen(Player& player, uint16_t amount) {
+    const std::vector<TokenId> prompt = make_prompt(player, amount);
+    const size_t boundaries[] = {prompt.size() / 4};
+    const auto opened = runner_.memory().reopen(player.id, prompt, boundaries);
+    RC_ASSERT(opened.has_value());
+    fill(player, prompt, *opened);
   }
 
   void truncate(Player& player, size_t position) {
@@ -206,7 +302,22 @@ class Players {
   std::vector<Player> players_;
   uint64_t seed_ = 0;
   size_t evaluated_ = 0;
+  size_t reused_ = 0;
+  size_t refused_ = 0;
 };
+
+// Now and then so little memory that checkpoints are evicted and steps refused.
+memory::MemoryOptions some_options(const model::Model& model, bool half, bool tight, bool spaced) {
+  memory::MemoryOptions options{size_t{1} << 30, 1, half ? memory::KvTypes{} : kFloatKv};
+  options.first_checkpoint = spaced ? 12 : 0;
+  options.poison = true;
+  if (tight) {
+    const memory::MemoryLayout layout(model.state_specs(), options.kv);
+    options.budget_bytes = 10 * layout.state_bytes() + 12 * layout.row_page_bytes();
+    for (const memory::KvGroup& group : layout.groups()) options.budget_bytes += 8 * group.page_bytes;
+  }
+  return options;
+}
 
 // OXBOW_CASES: random cases per model (default 150, a sixth of it for the models of the shared folder). A
 // failure prints the seed that repeats it through RC_PARAMS.
@@ -233,25 +344,31 @@ TEST_P(SameBits, WhateverTheOperations) {
   size_t cases = 0;
   size_t operations = 0;
   size_t evaluated = 0;
+  size_t reused = 0;
+  size_t refused = 0;
   const auto result = rc::detail::checkTestable(
       [&] {
         const auto threads = *rc::gen::inRange(1, 3);
         const auto ops = *rc::gen::scale(0.8, rc::gen::container<std::vector<Op>>(rc::gen::arbitrary<Op>()));
         const bool half = *rc::gen::arbitrary<bool>();
-        Players players(model, threads, half ? memory::KvTypes{} : kFloatKv);
+        const bool tight = *rc::gen::inRange(0, 4) == 0;
+        const bool spaced = *rc::gen::arbitrary<bool>();
+        Players players(model, threads, some_options(*model, half, tight, spaced));
         for (const Op& op : ops) players.play(op);
         players.check();
         ++cases;
         operations += ops.size();
         evaluated += players.evaluated();
+        reused += players.reused();
+        refused += players.refused();
       },
       rc::detail::TestMetadata{"same bits", GetParam()}, parameters(GetParam(), shared()));
   std::ostringstream report;
   rc::detail::printResultMessage(result, report);
   rc::detail::SuccessResult success;
   EXPECT_TRUE(result.match(success)) << report.str();
-  std::printf("%s: %zu random cases, %zu operations, %zu tokens evaluated\n", GetParam().c_str(), cases,
-              operations, evaluated);
+  std::printf("%s: %zu random cases, %zu operations, %zu tokens evaluated, %zu reused, %zu steps refused\n",
+              GetParam().c_str(), cases, operations, evaluated, reused, refused);
 }
 
 TEST_P(SameBits, ForEveryChunkLengthThreadCountAndInstructionSet) {

@@ -21,8 +21,8 @@ std::span<const Segment> Recurrence::new_tokens(const memory::RecurrentView& vie
                    sequence.span.first_row,
                    sequence.span.tokens,
                    sequence.state + view.state_offset,
-                   sequence.snapshot == nullptr ? nullptr : sequence.snapshot + view.state_offset,
-                   sequence.snapshot_at,
+                   sequence.snapshots,
+                   view.state_offset,
                    false};
   }
   return {segments, view.sequences.size()};
@@ -50,7 +50,7 @@ void Recurrence::gather_taps(const Segment& segment, size_t token, const float**
   }
 }
 
-// The last taps - 1 convolution inputs become the state's history; those before the snapshot go there.
+// The last taps - 1 convolution inputs become the state's history; those before a snapshot go there.
 void Recurrence::shift_history(const Segment& segment) const {
   const auto history = static_cast<ptrdiff_t>(taps_) - 1;
   const auto write = [&](float* destination, size_t end) {
@@ -60,7 +60,8 @@ void Recurrence::shift_history(const Segment& segment) const {
       if (row != source) std::memcpy(row, source, channels_ * sizeof(float));
     }
   };
-  if (segment.snapshot != nullptr) write(segment.snapshot, segment.snapshot_at);
+  for (const memory::StateSnapshot& snapshot : segment.snapshots)
+    write(snapshot.state + segment.snapshot_offset, snapshot.at);
   write(segment.state, segment.tokens);
 }
 

@@ -21,9 +21,9 @@ struct Segment {
   size_t first_row = 0;               // token t works in row first_row + t of the mixer's buffers
   size_t tokens = 0;
   float* state = nullptr;
-  float* snapshot = nullptr;
-  size_t snapshot_at = 0;
-  bool replayed = false;  // only the state is wanted
+  std::span<const memory::StateSnapshot> snapshots;
+  size_t snapshot_offset = 0;  // of this spec inside each snapshot, floats
+  bool replayed = false;       // only the state is wanted
 };
 
 // The state of one recurrent spec: the convolution's inputs of the last taps - 1 tokens [taps - 1, channels],
@@ -96,10 +96,10 @@ class Recurrence {
           continue;
         }
         size_t from = 0;
-        if (segment.snapshot != nullptr) {
-          from = segment.snapshot_at;
-          if (from > 0) scan(segment, index, 0, from);
-          std::memcpy(part(segment.snapshot, index), part(segment.state, index),
+        for (const memory::StateSnapshot& snapshot : segment.snapshots) {
+          if (snapshot.at > from) scan(segment, index, from, snapshot.at);
+          from = snapshot.at;
+          std::memcpy(part(snapshot.state + segment.snapshot_offset, index), part(segment.state, index),
                       part_floats_ * sizeof(float));
         }
         if (from < segment.tokens) scan(segment, index, from, segment.tokens);
