@@ -2,14 +2,7 @@
 
 #include <cmath>
 
-#include "model/feed_forwards/dense.h"
-
 namespace oxbow::model {
-namespace {
-
-constexpr size_t kMostLayers = 4096;
-
-}  // namespace
 
 std::string layer_tensor(size_t layer, std::string_view name) {
   return fmt::format("blk.{}.{}", layer, name);
@@ -17,11 +10,8 @@ std::string layer_tensor(size_t layer, std::string_view name) {
 
 Result<size_t> build_ends(Hyperparameters& hyperparameters, WeightLoader& weights, Network& network,
                           const EndNames& names) {
-  OXBOW_ASSIGN(const size_t layers, hyperparameters.positive("block_count"));
-  if (layers > kMostLayers) {
-    return fail(ErrorKind::kInvalidInput, "{} is {}, expected 1 to {}", hyperparameters.key("block_count"),
-                layers, kMostLayers);
-  }
+  OXBOW_ASSIGN(const size_t layers, hyperparameters.main_layers());
+  for (size_t i = 0; i < hyperparameters.draft_layers(); ++i) weights.ignore_layer(layers + i);
   OXBOW_ASSIGN(network.embedding, hyperparameters.positive("embedding_length"));
   OXBOW_ASSIGN(network.context_length, hyperparameters.positive("context_length"));
   OXBOW_ASSIGN(const double epsilon, hyperparameters.real(names.epsilon));
@@ -70,6 +60,11 @@ void ignore_rope(Hyperparameters& hyperparameters) {
                                "rope.scaling.factor", "rope.scaling.finetuned"}) {
     hyperparameters.ignore(key);
   }
+}
+
+void ignore_attention(Hyperparameters& hyperparameters) {
+  ignore_rope(hyperparameters);
+  for (std::string_view key : {"attention.key_length", "attention.value_length"}) hyperparameters.ignore(key);
 }
 
 Result<LayerHeads> read_heads(Hyperparameters& hyperparameters, size_t layers) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "model/feed_forwards/dense.h"
 #include "model/feed_forwards/experts.h"
 #include "model/hyperparameters.h"
 #include "model/mixers/attention.h"
@@ -22,8 +23,8 @@ struct EndNames {
   std::string_view output_norm = "output_norm.weight";
   std::string_view epsilon = "attention.layer_norm_rms_epsilon";
 };
-// Common keys: block_count (returned), context_length, embedding_length, the epsilon; embedding table, final
-// norm and output head (tied to the embedding when the file has none).
+// Common keys: block_count (returned without draft blocks), context_length, embedding_length, the epsilon;
+// embedding table, final norm and output head (tied to the embedding when the file has none).
 Result<size_t> build_ends(Hyperparameters& hyperparameters, WeightLoader& weights, Network& network,
                           const EndNames& names = {});
 
@@ -32,6 +33,8 @@ Result<size_t> build_ends(Hyperparameters& hyperparameters, WeightLoader& weight
 Result<RopeConfig> read_rope(Hyperparameters& hyperparameters, size_t head_dim, kernels::RopeStyle style);
 // The rope keys of a family that encodes no positions, and whose files carry them all the same.
 void ignore_rope(Hyperparameters& hyperparameters);
+// The attention keys of a hybrid family's file that has no attention layer.
+void ignore_attention(Hyperparameters& hyperparameters);
 
 // Heads of each layer: an array or one number; attention.head_count_kv defaults to attention.head_count.
 struct LayerHeads {

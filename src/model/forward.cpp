@@ -1,6 +1,7 @@
 // The forward pass: embed; for each layer norm, mixers, residual, feed-forwards; head -> logits.
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/check.h"
 #include "model/model.h"
@@ -9,9 +10,10 @@
 namespace oxbow::model {
 
 struct Model::Buffers {
-  float* x;       // [rows, embedding]
-  float* normed;  // [rows, embedding]
-  float* y;       // [rows, embedding]
+  float* x;        // [rows, embedding]
+  float* normed;   // [rows, embedding]
+  float* y;        // [rows, embedding]
+  float* carried;  // [rows, carried_floats]
   std::vector<RopeTable> ropes;
   kernels::QuantizedRows head;  // [outputs, embedding]
 };
@@ -21,6 +23,7 @@ Model::Buffers Model::carve(Carver& carver, size_t rows, size_t outputs) const {
   buffers.x = carver.floats(rows * network_.embedding);
   buffers.normed = carver.floats(std::max(rows, outputs) * network_.embedding);
   buffers.y = carver.floats(rows * network_.embedding);
+  buffers.carried = carver.floats(rows * network_.carried_floats);
   for (const Rope& rope : ropes_) {
     const float* cos = carver.floats(rows * rope.pairs());
     const float* sin = carver.floats(rows * rope.pairs());
@@ -44,6 +47,13 @@ size_t Model::scratch_bytes(size_t max_rows, size_t max_outputs, int threads) co
   return carver.used_bytes() + part_bytes;
 }
 
+// The next state spec of each kind: parts run in the order in which they declared them.
+struct NextSpec {
+  size_t kv = 0;
+  size_t recurrent = 0;
+  size_t take(const memory::StateSpec& spec) { return spec.recurrent() != nullptr ? recurrent++ : kv++; }
+};
+
 void Model::forward(const memory::StepViews& views, std::span<const TokenId> tokens,
                     std::span<const size_t> output_rows, ThreadPool& pool, std::span<std::byte> scratch,
                     float* logits) const {
@@ -53,40 +63,23 @@ void Model::forward(const memory::StepViews& views, std::span<const TokenId> tok
               scratch.size() >= scratch_bytes(rows, output_rows.size(), pool.size()));
   Carver carver(scratch.data());
   const Buffers buffers = carve(carver, rows, output_rows.size());
-  const StepContext context{kernels::kernels(), pool, views, buffers.ropes, carver.rest()};
+  const StepContext context{kernels::kernels(), pool, views, buffers.ropes, carver.rest(), buffers.carried};
   for (size_t i = 0; i < ropes_.size(); ++i) {
     ropes_[i].fill(views.spans, const_cast<float*>(buffers.ropes[i].cos),
                    const_cast<float*>(buffers.ropes[i].sin));
   }
 
   embed(context, tokens, buffers.x);
-  size_t next_spec[2] = {0, 0};  // K/V specs, recurrent specs
-  for (const Layer& layer : network_.layers) {
-    if (!layer.mixers.empty()) {
-      norm(context, buffers.x, layer.mixer_norm, rows, buffers.normed);
-      for (const auto& mixer : layer.mixers) {
-        size_t& spec = next_spec[mixer->state_spec().recurrent() != nullptr];
-        mixer->run(context, spec++, buffers.normed, buffers.y);
-        if (!layer.mixer_post_norm.empty()) norm(context, buffers.y, layer.mixer_post_norm, rows, buffers.y);
-        add_residual(context, buffers.y, buffers.x);
-      }
-    }
-    if (!layer.feed_forwards.empty()) {
-      norm(context, buffers.x, layer.feed_forward_norm, rows, buffers.normed);
-      for (const auto& feed_forward : layer.feed_forwards) {
-        feed_forward->run(context, buffers.normed, buffers.y);
-        if (!layer.feed_forward_post_norm.empty())
-          norm(context, buffers.y, layer.feed_forward_post_norm, rows, buffers.y);
-        add_residual(context, buffers.y, buffers.x);
-      }
-    }
-  }
+  if (!network_.embedding_norm.empty()) norm(context, buffers.x, network_.embedding_norm, rows, buffers.x);
+  NextSpec next;
+  for (const Layer& layer : network_.layers) run_layer(context, layer, next, buffers);
 
   if (output_rows.empty()) return;
   for (size_t i = 0; i < output_rows.size(); ++i) {
-    context.kernels.rms_norm(buffers.x + output_rows[i] * embedding, network_.output_norm.data(), embedding,
-                             network_.norm_epsilon, buffers.normed + i * embedding);
+    std::memcpy(buffers.normed + i * embedding, buffers.x + output_rows[i] * embedding,
+                embedding * sizeof(float));
   }
+  norm(context, buffers.normed, network_.output_norm, output_rows.size(), buffers.normed);
   const auto head = make_activations(context, buffers.normed, embedding, output_rows.size(), embedding,
                                      network_.output.takes_quantized_rows(), buffers.head);
   multiply(context, network_.output, head, logits, network_.vocabulary);
@@ -95,6 +88,26 @@ void Model::forward(const memory::StepViews& views, std::span<const TokenId> tok
       float* first = logits + begin * network_.vocabulary;
       context.kernels.scale(first, 1.0f / network_.logit_scale, (end - begin) * network_.vocabulary, first);
     });
+  }
+}
+
+void Model::run_layer(const StepContext& context, const Layer& layer, NextSpec& next,
+                      const Buffers& buffers) const {
+  const size_t rows = context.rows();
+  if (!layer.mixers.empty()) norm(context, buffers.x, layer.mixer_norm, rows, buffers.normed);
+  for (const auto& mixer : layer.mixers) {
+    mixer->run(context, next.take(mixer->state_spec()), buffers.normed, buffers.y);
+    if (!layer.mixer_post_norm.empty()) norm(context, buffers.y, layer.mixer_post_norm, rows, buffers.y);
+    add_residual(context, buffers.y, buffers.x);
+  }
+  if (!layer.feed_forwards.empty()) norm(context, buffers.x, layer.feed_forward_norm, rows, buffers.normed);
+  for (const auto& feed_forward : layer.feed_forwards) {
+    const auto spec = feed_forward->state_spec();
+    feed_forward->run(context, spec ? next.take(*spec) : 0, buffers.normed, buffers.y);
+    if (!layer.feed_forward_post_norm.empty()) {
+      norm(context, buffers.y, layer.feed_forward_post_norm, rows, buffers.y);
+    }
+    add_residual(context, buffers.y, buffers.x);
   }
 }
 
@@ -114,12 +127,17 @@ void Model::embed(const StepContext& context, std::span<const TokenId> tokens, f
   });
 }
 
-void Model::norm(const StepContext& context, const float* x, const std::vector<float>& weights, size_t rows,
+void Model::norm(const StepContext& context, const float* x, const Norm& weights, size_t rows,
                  float* y) const {
   const size_t n = network_.embedding;
   context.pool.run(rows, 8, [&](size_t begin, size_t end, int) {
     for (size_t row = begin; row < end; ++row) {
-      context.kernels.rms_norm(x + row * n, weights.data(), n, network_.norm_epsilon, y + row * n);
+      if (weights.bias.empty()) {
+        context.kernels.rms_norm(x + row * n, weights.scale.data(), n, network_.norm_epsilon, y + row * n);
+      } else {
+        context.kernels.layer_norm(x + row * n, weights.scale.data(), weights.bias.data(), n,
+                                   network_.norm_epsilon, y + row * n);
+      }
     }
   });
 }

@@ -6,6 +6,7 @@ namespace oxbow::model {
 namespace {
 
 constexpr int64_t kLargest = int64_t{1} << 31;
+constexpr size_t kMostLayers = 4096;
 
 tl::unexpected<Error> missing(const std::string& key) {
   return fail(ErrorKind::kInvalidInput, "the metadata key {} is missing", key);
@@ -27,6 +28,27 @@ bool Hyperparameters::has(std::string_view name) const {
 bool Hyperparameters::is_array(std::string_view name) const {
   const gguf::Value* value = file_.find(key(name));
   return value != nullptr && value->type == gguf::ValueType::kArray;
+}
+
+Result<size_t> Hyperparameters::main_layers() {
+  OXBOW_ASSIGN(const size_t blocks, positive("block_count"));
+  if (blocks > kMostLayers) {
+    return fail(ErrorKind::kInvalidInput, "{} is {}, expected 1 to {}", key("block_count"), blocks,
+                kMostLayers);
+  }
+  OXBOW_ASSIGN(draft_layers_, size_or("nextn_predict_layers", 0));
+  if (draft_layers_ >= blocks) {
+    return fail(ErrorKind::kInvalidInput, "{} is {}, expected less than {} = {}", key("nextn_predict_layers"),
+                draft_layers_, key("block_count"), blocks);
+  }
+  return blocks - draft_layers_;
+}
+
+Status Hyperparameters::check_entries(const std::string& full, size_t entries, size_t layers) const {
+  const size_t expected = layers + draft_layers_;
+  if (entries == expected) return {};
+  return fail(ErrorKind::kInvalidInput, "{} has {} entries, expected one for each of the {} layers", full,
+              entries, expected);
 }
 
 Result<std::optional<size_t>> Hyperparameters::find_size(std::string_view name) {
@@ -95,11 +117,10 @@ Result<std::vector<size_t>> Hyperparameters::per_layer(std::string_view name, si
   }
   read_.insert(full);
   OXBOW_ASSIGN(const auto values, file_.find_int_array(full));
-  if (values->size() != layers) {
-    return fail(ErrorKind::kInvalidInput, "{} has {} entries, expected one for each of the {} layers", full,
-                values->size(), layers);
-  }
-  return checked_sizes(full, *values);
+  OXBOW_TRY(check_entries(full, values->size(), layers));
+  OXBOW_ASSIGN(std::vector<size_t> sizes, checked_sizes(full, *values));
+  sizes.resize(layers);
+  return sizes;
 }
 
 Result<std::vector<size_t>> Hyperparameters::checked_sizes(const std::string& full,
@@ -126,10 +147,8 @@ Result<std::vector<bool>> Hyperparameters::layer_flags(std::string_view name, si
   read_.insert(full);
   OXBOW_ASSIGN(auto values, file_.find_bool_array(full));
   if (!values) return std::vector<bool>();
-  if (values->size() != layers) {
-    return fail(ErrorKind::kInvalidInput, "{} has {} entries, expected one for each of the {} layers", full,
-                values->size(), layers);
-  }
+  OXBOW_TRY(check_entries(full, values->size(), layers));
+  values->resize(layers);
   return std::move(*values);
 }
 

@@ -24,6 +24,11 @@ class Hyperparameters {
   bool has(std::string_view name) const;
   bool is_array(std::string_view name) const;
 
+  // block_count less the draft blocks at the end (nextn_predict_layers), which the main pass does not run.
+  // Call it before anything that is per layer.
+  Result<size_t> main_layers();
+  size_t draft_layers() const { return draft_layers_; }
+
   Result<size_t> positive(std::string_view name);  // required, at least 1
   Result<size_t> size(std::string_view name);      // required
   Result<size_t> size_or(std::string_view name, size_t fallback);
@@ -31,11 +36,12 @@ class Hyperparameters {
   Result<double> real_or(std::string_view name, double fallback);
   Result<bool> flag_or(std::string_view name, bool fallback);
   Result<std::string> text_or(std::string_view name, std::string_view fallback);
-  // One value per layer: an array of exactly `layers` entries, or one number that stands for all.
+  // One value per layer: an array, or one number that stands for all. An array has an entry for every block
+  // of the file, draft blocks included; theirs are left out of the result.
   Result<std::vector<size_t>> per_layer(std::string_view name, size_t layers);
   Result<std::vector<size_t>> per_layer_or(std::string_view name, size_t layers, size_t fallback);
 
-  // One truth value per layer: a bool array of exactly `layers` entries; empty when the key is missing.
+  // One truth value per layer, from a bool array as above; empty when the key is missing.
   Result<std::vector<bool>> layer_flags(std::string_view name, size_t layers);
   // An array of numbers; empty when the key is missing.
   Result<std::vector<size_t>> sizes(std::string_view name);
@@ -47,10 +53,12 @@ class Hyperparameters {
 
  private:
   Result<std::vector<size_t>> checked_sizes(const std::string& full, const std::vector<int64_t>& values);
+  Status check_entries(const std::string& full, size_t entries, size_t layers) const;
   Result<std::optional<size_t>> find_size(std::string_view name);
 
   const gguf::File& file_;
   std::string architecture_;
+  size_t draft_layers_ = 0;
   std::set<std::string, std::less<>> read_;
 };
 

@@ -1,8 +1,10 @@
 #pragma once
-// A mixer moves information between tokens; a feed-forward works on each token by itself.
+// A mixer moves information between tokens; a feed-forward works on each token by itself, or (RWKV's) also on
+// the one before it.
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "memory/state_spec.h"
@@ -17,7 +19,8 @@ class Mixer {
 
   // What it asks memory to keep.
   virtual memory::StateSpec state_spec() const = 0;
-  // One letter for layer maps: A attention, W windowed attention, M Mamba, D delta net, C short convolution.
+  // One letter for layer maps: A attention, W windowed attention, L latent attention, M Mamba, D delta net, K
+  // Kimi delta attention, R RWKV, C short convolution.
   virtual char letter() const = 0;
   virtual size_t weight_bytes() const = 0;
   virtual size_t scratch_bytes(size_t rows, int threads) const = 0;
@@ -30,10 +33,12 @@ class FeedForward {
  public:
   virtual ~FeedForward() = default;
   virtual bool has_experts() const { return false; }
+  // What it asks memory to keep, if anything.
+  virtual std::optional<memory::StateSpec> state_spec() const { return std::nullopt; }
   virtual size_t weight_bytes() const = 0;
   virtual size_t scratch_bytes(size_t rows, int threads) const = 0;
-  // x, y as for Mixer::run.
-  virtual void run(const StepContext& context, const float* x, float* y) const = 0;
+  // As Mixer::run. spec says nothing when there is no state.
+  virtual void run(const StepContext& context, size_t spec, const float* x, float* y) const = 0;
 };
 
 }  // namespace oxbow::model

@@ -37,10 +37,13 @@ Result<std::unique_ptr<Model>> Model::load(std::shared_ptr<const gguf::File> fil
   }
   for (const RopeConfig& config : model->network_.ropes) model->ropes_.emplace_back(config);
   for (size_t i = 0; i < model->network_.layers.size(); ++i) {
-    for (const auto& mixer : model->network_.layers[i].mixers) {
-      memory::StateSpec spec = mixer->state_spec();
+    const auto keep = [&](memory::StateSpec spec) {
       spec.layer = static_cast<uint32_t>(i);
       model->state_specs_.push_back(spec);
+    };
+    for (const auto& mixer : model->network_.layers[i].mixers) keep(mixer->state_spec());
+    for (const auto& part : model->network_.layers[i].feed_forwards) {
+      if (const auto spec = part->state_spec()) keep(*spec);
     }
   }
   for (const gguf::Tensor& tensor : file->tensors()) model->parameter_count_ += tensor.elements;

@@ -58,8 +58,9 @@ class Model {
   Model() = default;
   Buffers carve(class Carver& carver, size_t rows, size_t outputs) const;
   void embed(const struct StepContext& context, std::span<const TokenId> tokens, float* x) const;
-  void norm(const StepContext& context, const float* x, const std::vector<float>& weights, size_t rows,
-            float* y) const;
+  void run_layer(const StepContext& context, const Layer& layer, struct NextSpec& next,
+                 const Buffers& buffers) const;
+  void norm(const StepContext& context, const float* x, const Norm& weights, size_t rows, float* y) const;
   void add_residual(const StepContext& context, const float* y, float* x) const;
 
   std::shared_ptr<const gguf::File> file_;

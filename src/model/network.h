@@ -12,16 +12,26 @@
 
 namespace oxbow::model {
 
+// RMS norm; with a bias, layer norm.
+struct Norm {
+  Norm() = default;
+  Norm(std::vector<float> scale_in) : scale(std::move(scale_in)) {}  // NOLINT: a scale is an RMS norm
+  bool empty() const { return scale.empty(); }
+
+  std::vector<float> scale;
+  std::vector<float> bias;
+};
+
 // x += residual_scale * sum of mixers(norm x);  x += residual_scale * sum of feed-forwards(norm x).
 // Either half may be empty. A post norm, where a layer has one, applies to what each mixer (feed-forward)
 // gives before it is added.
 struct Layer {
-  std::vector<float> mixer_norm;
+  Norm mixer_norm;
   std::vector<std::unique_ptr<Mixer>> mixers;
-  std::vector<float> mixer_post_norm;
-  std::vector<float> feed_forward_norm;
+  Norm mixer_post_norm;
+  Norm feed_forward_norm;
   std::vector<std::unique_ptr<FeedForward>> feed_forwards;
-  std::vector<float> feed_forward_post_norm;
+  Norm feed_forward_post_norm;
 };
 
 struct Network {
@@ -31,9 +41,11 @@ struct Network {
   float norm_epsilon = 0.0f;
   const gguf::Tensor* token_embedding = nullptr;  // [embedding, vocabulary], read row by row from the file
   float embedding_scale = 1.0f;
+  Norm embedding_norm;  // of the embedded tokens, or empty
   float residual_scale = 1.0f;
   std::vector<Layer> layers;
-  std::vector<float> output_norm;
+  size_t carried_floats = 0;  // per token, what layers leave for later ones (StepContext::carried)
+  Norm output_norm;
   Matrix output;
   bool tied_output = false;
   float logit_scale = 1.0f;  // logits are divided by it

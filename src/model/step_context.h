@@ -18,6 +18,8 @@ struct StepContext {
   const memory::StepViews& views;
   std::span<const RopeTable> ropes;  // one per rope configuration of the model, for the rows of this step
   std::byte* scratch = nullptr;      // free for the part that runs; nothing in it outlives the call
+  float* carried =
+      nullptr;  // [rows, Network::carried_floats]: what a layer leaves for later ones of this step
 
   size_t rows() const { return views.rows; }
 };

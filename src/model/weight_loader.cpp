@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "quant/blocks.h"
 
@@ -50,12 +51,24 @@ Result<const gguf::Tensor*> WeightLoader::tensor(const std::string& name, std::v
 
 Result<Matrix> WeightLoader::matrix(const std::string& name, size_t cols, size_t rows) {
   OXBOW_ASSIGN(const gguf::Tensor* source, tensor(name, {cols, rows}));
-  return pack(*source, cols, rows, 1);
+  return pack(*source, cols, {rows, rows, nullptr}, 1);
 }
 
 Result<Matrix> WeightLoader::experts(const std::string& name, size_t cols, size_t rows, size_t count) {
   OXBOW_ASSIGN(const gguf::Tensor* source, tensor(name, {cols, rows, count}));
-  return pack(*source, cols, rows, count);
+  return pack(*source, cols, {rows, rows, nullptr}, count);
+}
+
+Result<Matrix> WeightLoader::matrix_rows(const std::string& name, size_t cols, size_t tensor_rows,
+                                         size_t rows, const SourceRow& source) {
+  OXBOW_ASSIGN(const gguf::Tensor* tensor, this->tensor(name, {cols, tensor_rows}));
+  return pack(*tensor, cols, {tensor_rows, rows, &source}, 1);
+}
+
+Result<Matrix> WeightLoader::expert_rows(const std::string& name, size_t cols, size_t tensor_rows,
+                                         size_t rows, size_t count, const SourceRow& source) {
+  OXBOW_ASSIGN(const gguf::Tensor* tensor, this->tensor(name, {cols, tensor_rows, count}));
+  return pack(*tensor, cols, {tensor_rows, rows, &source}, count);
 }
 
 Result<std::vector<float>> WeightLoader::vector(const std::string& name, std::vector<uint64_t> shape) {
@@ -66,11 +79,11 @@ Result<std::vector<float>> WeightLoader::vector(const std::string& name, std::ve
   }
   std::vector<float> values(source->elements);
   quant::decode(source->type, source->data, values);
-  OXBOW_TRY(advance(*source));
+  OXBOW_TRY(advance(source->data.size()));
   return values;
 }
 
-Result<Matrix> WeightLoader::pack(const gguf::Tensor& tensor, size_t cols, size_t rows, size_t count) {
+Result<Matrix> WeightLoader::pack(const gguf::Tensor& tensor, size_t cols, const Rows& rows, size_t count) {
   using gguf::TensorType;
   const bool decode = options_.decode_weights && tensor.type != TensorType::kF32;
   const TensorType type = decode ? TensorType::kF32 : tensor.type;
@@ -79,26 +92,37 @@ Result<Matrix> WeightLoader::pack(const gguf::Tensor& tensor, size_t cols, size_
     return fail(ErrorKind::kUnsupported, "the tensor {} has rows of {} values, expected a multiple of {}",
                 tensor.name, cols, kernels::kActivationBlock);
   }
-  const size_t panel_bytes = kernels::panel_bytes(format, cols);
-  const size_t panels_each = ceil_div(rows, kernels::kPanelRows);
-  const size_t panels = panels_each * count;
+  const size_t row_bytes = *gguf::tensor_bytes(tensor.type, cols);
+  const size_t bytes = row_bytes * rows.rows * count;
   if (options_.shapes_only) {
-    OXBOW_TRY(advance(tensor));
-    return Matrix(format, rows, cols, count, AlignedBuffer());
+    OXBOW_TRY(advance(bytes));
+    return Matrix(format, rows.rows, cols, count, AlignedBuffer());
   }
+  const size_t panel_bytes = kernels::panel_bytes(format, cols);
+  const size_t panels_each = ceil_div(rows.rows, kernels::kPanelRows);
+  const size_t panels = panels_each * count;
   AlignedBuffer buffer = AlignedBuffer::try_allocate(panels * panel_bytes);
   if (buffer.empty()) {
     return fail(ErrorKind::kOutOfBudget,
                 "the tensor {} needs {} bytes of memory, which the system does not have", tensor.name,
                 panels * panel_bytes);
   }
-  const size_t row_bytes = *gguf::tensor_bytes(tensor.type, cols);
   pool_.run(panels, std::max<size_t>(1, panels / 64), [&](size_t begin, size_t end, int) {
+    std::vector<std::byte> gathered;
     std::vector<float> decoded(decode ? kernels::kPanelRows * cols : 0);
     for (size_t panel = begin; panel < end; ++panel) {
-      const size_t first = panel / panels_each * rows + panel % panels_each * kernels::kPanelRows;
-      const size_t in_panel = std::min(kernels::kPanelRows, rows - panel % panels_each * kernels::kPanelRows);
-      const std::byte* source = tensor.data.data() + first * row_bytes;
+      const size_t first = panel % panels_each * kernels::kPanelRows;
+      const size_t in_panel = std::min(kernels::kPanelRows, rows.rows - first);
+      const std::byte* matrix = tensor.data.data() + panel / panels_each * rows.tensor_rows * row_bytes;
+      const std::byte* source = matrix + first * row_bytes;
+      if (rows.source != nullptr) {
+        gathered.resize(kernels::kPanelRows * row_bytes);
+        for (size_t row = 0; row < in_panel; ++row) {
+          std::memcpy(gathered.data() + row * row_bytes, matrix + (*rows.source)(first + row) * row_bytes,
+                      row_bytes);
+        }
+        source = gathered.data();
+      }
       std::byte* destination = buffer.data() + panel * panel_bytes;
       if (decode) {
         quant::decode(tensor.type, {source, in_panel * row_bytes}, std::span(decoded).first(in_panel * cols));
@@ -110,12 +134,12 @@ Result<Matrix> WeightLoader::pack(const gguf::Tensor& tensor, size_t cols, size_
     }
   });
   file_.release(tensor);
-  OXBOW_TRY(advance(tensor));
-  return Matrix(format, rows, cols, count, std::move(buffer));
+  OXBOW_TRY(advance(bytes));
+  return Matrix(format, rows.rows, cols, count, std::move(buffer));
 }
 
-Status WeightLoader::advance(const gguf::Tensor& tensor) {
-  done_bytes_ += tensor.data.size();
+Status WeightLoader::advance(size_t bytes) {
+  done_bytes_ += bytes;
   if (options_.progress && !options_.progress(done_bytes_, std::max(done_bytes_, total_bytes_))) {
     return fail(ErrorKind::kInvalidState, "loading was stopped");
   }

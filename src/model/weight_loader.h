@@ -39,17 +39,31 @@ class WeightLoader {
   Result<const gguf::Tensor*> tensor(const std::string& name, std::vector<uint64_t> shape);
   Result<Matrix> matrix(const std::string& name, size_t cols, size_t rows);
   Result<Matrix> experts(const std::string& name, size_t cols, size_t rows, size_t count);
+  // A matrix of some rows of a tensor [cols, tensor_rows] (of each of its `count` matrices): row r is its row
+  // source(r), below tensor_rows. For projections that a file stores as one.
+  using SourceRow = std::function<size_t(size_t row)>;
+  Result<Matrix> matrix_rows(const std::string& name, size_t cols, size_t tensor_rows, size_t rows,
+                             const SourceRow& source);
+  Result<Matrix> expert_rows(const std::string& name, size_t cols, size_t tensor_rows, size_t rows,
+                             size_t count, const SourceRow& source);
   // Small tensors as f32 values, F32, F16 or BF16 in the file.
   Result<std::vector<float>> vector(const std::string& name, std::vector<uint64_t> shape);
 
+  // Marks a tensor that files carry and the computation does not need.
+  void ignore(const std::string& name) { read_.insert(name); }
   // Marks the tensors of a layer that the main pass does not run, for example a draft layer.
   void ignore_layer(size_t layer);
   // An error that names the first tensor that no one asked for.
   Status refuse_unread() const;
 
  private:
-  Result<Matrix> pack(const gguf::Tensor& tensor, size_t cols, size_t rows, size_t count);
-  Status advance(const gguf::Tensor& tensor);
+  struct Rows {
+    size_t tensor_rows;
+    size_t rows;
+    const SourceRow* source;  // null: all of them in order
+  };
+  Result<Matrix> pack(const gguf::Tensor& tensor, size_t cols, const Rows& rows, size_t count);
+  Status advance(size_t bytes);
 
   const gguf::File& file_;
   ThreadPool& pool_;

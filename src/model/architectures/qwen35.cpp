@@ -10,7 +10,6 @@ namespace oxbow::model {
 namespace {
 
 struct Settings {
-  size_t layers = 0;            // of the main pass
   std::vector<bool> recurrent;  // the others are attention
   AttentionConfig attention;
   DeltaNetConfig delta;
@@ -20,24 +19,13 @@ struct Settings {
   size_t shared_width = 0;
 };
 
-// Draft layers for speculation come last in the file and are not part of the main pass.
-Result<size_t> leave_out_drafts(Hyperparameters& hp, WeightLoader& weights, size_t blocks) {
-  OXBOW_ASSIGN(const size_t drafts, hp.size_or("nextn_predict_layers", 0));
-  if (drafts >= blocks) {
-    return fail(ErrorKind::kInvalidInput, "{} is {}, expected less than {} = {}",
-                hp.key("nextn_predict_layers"), drafts, hp.key("block_count"), blocks);
-  }
-  for (size_t i = blocks - drafts; i < blocks; ++i) weights.ignore_layer(i);
-  return blocks - drafts;
-}
-
-Result<std::vector<bool>> read_recurrent(Hyperparameters& hp, size_t blocks) {
+Result<std::vector<bool>> read_recurrent(Hyperparameters& hp, size_t layers) {
   OXBOW_ASSIGN(const size_t interval, hp.size_or("full_attention_interval", 4));
   if (interval == 0) {
     return fail(ErrorKind::kInvalidInput, "{} is 0, expected at least 1", hp.key("full_attention_interval"));
   }
-  OXBOW_ASSIGN(std::vector<bool> recurrent, hp.layer_flags("attention.recurrent_layers", blocks));
-  for (size_t i = recurrent.size(); i < blocks; ++i) recurrent.push_back((i + 1) % interval != 0);
+  OXBOW_ASSIGN(std::vector<bool> recurrent, hp.layer_flags("attention.recurrent_layers", layers));
+  for (size_t i = recurrent.size(); i < layers; ++i) recurrent.push_back((i + 1) % interval != 0);
   return recurrent;
 }
 
@@ -87,11 +75,9 @@ Result<DeltaNetConfig> read_delta_net(Hyperparameters& hp, QwenHybrid kind, cons
   return config;
 }
 
-Result<Settings> read_settings(Hyperparameters& hp, WeightLoader& weights, QwenHybrid kind, size_t blocks,
-                               Network& network) {
+Result<Settings> read_settings(Hyperparameters& hp, QwenHybrid kind, size_t layers, Network& network) {
   Settings s;
-  OXBOW_ASSIGN(s.layers, leave_out_drafts(hp, weights, blocks));
-  OXBOW_ASSIGN(s.recurrent, read_recurrent(hp, blocks));
+  OXBOW_ASSIGN(s.recurrent, read_recurrent(hp, layers));
   OXBOW_ASSIGN(s.attention, read_gated_attention(hp, kind, network));
   OXBOW_ASSIGN(s.delta, read_delta_net(hp, kind, network));
   OXBOW_ASSIGN(s.width, hp.size_or("feed_forward_length", 0));
@@ -165,9 +151,9 @@ Status build_feed_forward(Hyperparameters& hp, WeightLoader& weights, const Sett
 
 Result<Network> build_qwen_hybrid(Hyperparameters& hp, WeightLoader& weights, QwenHybrid kind) {
   Network network;
-  OXBOW_ASSIGN(const size_t blocks, build_ends(hp, weights, network));
-  OXBOW_ASSIGN(const Settings s, read_settings(hp, weights, kind, blocks, network));
-  for (size_t i = 0; i < s.layers; ++i) {
+  OXBOW_ASSIGN(const size_t layers, build_ends(hp, weights, network));
+  OXBOW_ASSIGN(const Settings s, read_settings(hp, kind, layers, network));
+  for (size_t i = 0; i < layers; ++i) {
     Layer& layer = network.layers.emplace_back();
     OXBOW_ASSIGN(layer.mixer_norm, weights.vector(layer_tensor(i, "attn_norm.weight"), {network.embedding}));
     if (s.recurrent[i]) {

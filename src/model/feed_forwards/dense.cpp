@@ -31,7 +31,7 @@ size_t Dense::scratch_bytes(size_t rows, int) const {
   return carver.used_bytes();
 }
 
-void Dense::run(const StepContext& context, const float* x, float* y) const {
+void Dense::run(const StepContext& context, size_t, const float* x, float* y) const {
   const size_t rows = context.rows();
   const size_t embedding = weights_.up.cols();
   const size_t width = weights_.up.rows();

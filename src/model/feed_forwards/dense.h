@@ -20,7 +20,7 @@ class Dense final : public FeedForward {
       : activation_(activation), weights_(std::move(weights)) {}
   size_t weight_bytes() const override;
   size_t scratch_bytes(size_t rows, int threads) const override;
-  void run(const StepContext& context, const float* x, float* y) const override;
+  void run(const StepContext& context, size_t spec, const float* x, float* y) const override;
 
  private:
   struct Buffers;

@@ -51,7 +51,7 @@ size_t Experts::scratch_bytes(size_t rows, int) const {
   return carver.used_bytes();
 }
 
-void Experts::run(const StepContext& context, const float* x, float* y) const {
+void Experts::run(const StepContext& context, size_t, const float* x, float* y) const {
   const size_t rows = context.rows();
   const size_t slots = rows * config_.used;
   const size_t embedding = config_.embedding;

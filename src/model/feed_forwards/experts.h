@@ -36,7 +36,7 @@ class Experts final : public FeedForward {
   bool has_experts() const override { return true; }
   size_t weight_bytes() const override;
   size_t scratch_bytes(size_t rows, int threads) const override;
-  void run(const StepContext& context, const float* x, float* y) const override;
+  void run(const StepContext& context, size_t spec, const float* x, float* y) const override;
 
  private:
   struct Buffers;

@@ -13,8 +13,7 @@ struct Attention::Buffers {
   float* k;          // [rows, kv_heads * head_dim_k]
   float* v;          // [rows, kv_heads * head_dim_v]
   float* attended;   // [rows, heads * head_dim_v]
-  float* kernel;     // [threads, kernel_floats]
-  size_t kernel_floats;
+  AttendRoom room;
 };
 
 Attention::Attention(const AttentionConfig& config, AttentionWeights weights,
@@ -24,7 +23,7 @@ Attention::Attention(const AttentionConfig& config, AttentionWeights weights,
 }
 
 memory::StateSpec Attention::state_spec() const {
-  return {0, memory::KvSpec{config_.kv_heads, config_.head_dim_k, config_.head_dim_v, config_.window_tokens}};
+  return {0, config_.shape().kv_spec()};
 }
 
 size_t Attention::weight_bytes() const {
@@ -41,10 +40,7 @@ Attention::Buffers Attention::carve(Carver& carver, size_t rows, int threads) co
   buffers.v = carver.floats(rows * weights_.v.rows());
   buffers.attended = carver.floats(rows * weights_.output.cols());
   buffers.quantized = carver.quantized(rows, std::max(weights_.q.cols(), weights_.output.cols()));
-  buffers.kernel_floats = align_up(kernels::attend_scratch_floats(config_.head_dim_k, config_.head_dim_v,
-                                                                  config_.heads / config_.kv_heads),
-                                   16);
-  buffers.kernel = carver.floats(buffers.kernel_floats * static_cast<size_t>(threads));
+  buffers.room = carve_attend_room(carver, config_.shape(), threads);
   return buffers;
 }
 
@@ -60,8 +56,9 @@ void Attention::run(const StepContext& context, size_t spec, const float* x, flo
   const Buffers buffers = carve(carver, rows, context.pool.size());
   project(context, x, buffers);
   const memory::AttentionView& view = context.views.attention[spec];
-  store(context, view, buffers);
-  attend(context, view, buffers);
+  store_keys_values(context, view, config_.shape(), {buffers.k, weights_.k.rows()},
+                    {buffers.v, weights_.v.rows()});
+  attend_all(context, view, config_.shape(), buffers.q, buffers.room, buffers.attended);
   if (config_.gated) apply_gates(context, buffers);
   const auto attended =
       make_activations(context, buffers.attended, weights_.output.cols(), rows, weights_.output.cols(),
@@ -98,11 +95,13 @@ void Attention::place_heads(const StepContext& context, float* heads, size_t hea
                             const std::vector<float>& norm) const {
   const size_t n = config_.head_dim_k;
   const size_t pairs = rope_.dimensions / 2;
+  const size_t norm_stride = norm.size() > n ? n : 0;
   context.pool.run(context.rows(), 8, [&](size_t begin, size_t end, int) {
     for (size_t row = begin; row < end; ++row) {
       float* first = heads + row * head_count * n;
       for (size_t head = 0; config_.head_norms && head < head_count; ++head) {
-        context.kernels.rms_norm(first + head * n, norm.data(), n, config_.norm_epsilon, first + head * n);
+        context.kernels.rms_norm(first + head * n, norm.data() + head * norm_stride, n, config_.norm_epsilon,
+                                 first + head * n);
       }
       if (!config_.rope) continue;
       const RopeTable& table = context.ropes[*config_.rope];
@@ -120,64 +119,6 @@ void Attention::apply_gates(const StepContext& context, const Buffers& buffers) 
     context.kernels.mul(buffers.attended + begin * n, buffers.gates + begin * n, count,
                         buffers.attended + begin * n);
   });
-}
-
-void Attention::store(const StepContext& context, const memory::AttentionView& view,
-                      const Buffers& buffers) const {
-  const size_t heads = config_.kv_heads;
-  context.pool.run(view.sequences.size() * heads, 1, [&](size_t begin, size_t end, int) {
-    for (size_t task = begin; task < end; ++task) {
-      const auto& sequence = view.sequences[task / heads];
-      const size_t head = task % heads;
-      for (size_t t = 0; t < sequence.span.tokens; ++t) {
-        const size_t position = sequence.span.position + t;
-        const size_t row = sequence.span.first_row + t;
-        std::byte* page = sequence.pages[position / kernels::kKeyBlock];
-        const size_t slot = position % kernels::kKeyBlock;
-        context.kernels.store_key(buffers.k + row * weights_.k.rows() + head * config_.head_dim_k,
-                                  config_.head_dim_k, slot, view.k_type,
-                                  page + view.k_offset + head * view.k_head_bytes);
-        context.kernels.store_value(buffers.v + row * weights_.v.rows() + head * config_.head_dim_v,
-                                    config_.head_dim_v, slot, view.v_type,
-                                    page + view.v_offset + head * view.v_head_bytes);
-      }
-    }
-  });
-}
-
-void Attention::attend(const StepContext& context, const memory::AttentionView& view,
-                       const Buffers& buffers) const {
-  kernels::AttendArgs shape;
-  shape.head_dim_k = config_.head_dim_k;
-  shape.head_dim_v = config_.head_dim_v;
-  shape.query_heads = config_.heads / config_.kv_heads;
-  shape.scale = config_.scale;
-  shape.k_type = view.k_type;
-  shape.v_type = view.v_type;
-  shape.window = config_.window_tokens;
-  shape.q_stride = config_.heads * config_.head_dim_k;
-  shape.out_stride = weights_.output.cols();
-  for (const auto& sequence : view.sequences) {
-    const size_t tiles = ceil_div(sequence.span.tokens, kernels::kAttendTokens);
-    context.pool.run(tiles * config_.kv_heads, 1, [&](size_t begin, size_t end, int thread) {
-      for (size_t task = begin; task < end; ++task) {
-        // The last tiles see the most keys: they go first, so that threads end together.
-        const size_t first = (tiles - 1 - task / config_.kv_heads) * kernels::kAttendTokens;
-        const size_t head = task % config_.kv_heads;
-        const size_t row = sequence.span.first_row + first;
-        kernels::AttendArgs args = shape;
-        args.pages = sequence.pages;
-        args.k_offset = view.k_offset + head * view.k_head_bytes;
-        args.v_offset = view.v_offset + head * view.v_head_bytes;
-        args.tokens = std::min(kernels::kAttendTokens, sequence.span.tokens - first);
-        args.first_position = sequence.span.position + first;
-        args.q = buffers.q + row * shape.q_stride + head * shape.query_heads * config_.head_dim_k;
-        args.out = buffers.attended + row * shape.out_stride + head * shape.query_heads * config_.head_dim_v;
-        args.scratch = buffers.kernel + static_cast<size_t>(thread) * buffers.kernel_floats;
-        context.kernels.attend(args);
-      }
-    });
-  }
 }
 
 }  // namespace oxbow::model

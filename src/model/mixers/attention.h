@@ -6,6 +6,7 @@
 
 #include "model/matrix.h"
 #include "model/mixer.h"
+#include "model/mixers/key_values.h"
 
 namespace oxbow::model {
 
@@ -24,6 +25,7 @@ struct AttentionConfig {
       false;  // q yields, per head, the query and a gate; the head's output is multiplied by its sigmoid
 
   size_t query_outputs() const { return heads * head_dim_k * (gated ? 2 : 1); }
+  HeadShape shape() const { return {heads, kv_heads, head_dim_k, head_dim_v, window_tokens, scale}; }
 };
 
 struct AttentionWeights {
@@ -31,7 +33,7 @@ struct AttentionWeights {
   Matrix k;
   Matrix v;
   Matrix output;              // heads * head_dim_v -> [embedding]
-  std::vector<float> q_norm;  // [head_dim_k], when there are head norms
+  std::vector<float> q_norm;  // with head norms: [head_dim_k] for all heads, or [heads, head_dim_k]
   std::vector<float> k_norm;
 };
 
@@ -53,8 +55,6 @@ class Attention final : public Mixer {
   void place_heads(const StepContext& context, float* heads, size_t head_count,
                    const std::vector<float>& norm) const;
   void apply_gates(const StepContext& context, const Buffers& buffers) const;
-  void store(const StepContext& context, const memory::AttentionView& view, const Buffers& buffers) const;
-  void attend(const StepContext& context, const memory::AttentionView& view, const Buffers& buffers) const;
 
   AttentionConfig config_;
   AttentionWeights weights_;
