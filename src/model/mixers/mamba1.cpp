@@ -3,7 +3,16 @@
 namespace oxbow::model {
 namespace {
 
-constexpr size_t kBlockChannels = 64;  // channels that one task scans
+constexpr size_t kBlockChannels = 64;  // channels that one task scans, without heads
+
+Recurrence layout(const Mamba1Config& config) {
+  if (config.heads > 0) {
+    return Recurrence(config.conv_taps, config.inner, config.heads,
+                      kernels::mamba2_state_floats(config.inner / config.heads, config.state));
+  }
+  return Recurrence(config.conv_taps, config.inner, ceil_div(config.inner, kBlockChannels),
+                    kernels::lane_block_floats(kBlockChannels, config.state));
+}
 
 }  // namespace
 
@@ -13,7 +22,7 @@ struct Mamba1::Buffers {
   float* rows;        // [rows, row_floats()]: what goes to the log
   float* convolved;   // [buffer rows, inner]
   float* gates;       // [rows, dt_rank + 2 * state]: dt, B, C
-  float* dt;          // [buffer rows, inner]
+  float* dt;          // [buffer rows, steps()]
   float* bc;          // [buffer rows, 2 * state]
   float* y;           // [rows, inner]
   const float** raw;  // [buffer rows]
@@ -21,10 +30,7 @@ struct Mamba1::Buffers {
 };
 
 Mamba1::Mamba1(const Mamba1Config& config, Mamba1Weights weights)
-    : config_(config),
-      weights_(std::move(weights)),
-      recurrence_(config.conv_taps, config.inner, ceil_div(config.inner, kBlockChannels),
-                  kernels::lane_block_floats(kBlockChannels, config.state)) {}
+    : config_(config), weights_(std::move(weights)), recurrence_(layout(config)) {}
 
 memory::StateSpec Mamba1::state_spec() const {
   return {0, memory::RecurrentSpec{recurrence_.state_floats(), config_.row_floats()}};
@@ -42,7 +48,7 @@ Mamba1::Buffers Mamba1::carve(Carver& carver, size_t rows) const {
   buffers.rows = carver.floats(rows * config_.row_floats());
   buffers.convolved = carver.floats(tokens * config_.inner);
   buffers.gates = carver.floats(rows * weights_.x.rows());
-  buffers.dt = carver.floats(tokens * config_.inner);
+  buffers.dt = carver.floats(tokens * config_.steps());
   buffers.bc = carver.floats(tokens * 2 * config_.state);
   buffers.y = carver.floats(rows * config_.inner);
   buffers.raw = carver.take<const float*>(tokens);
@@ -127,7 +133,8 @@ void Mamba1::project_gates(const StepContext& context, const Buffers& buffers) c
         norm(b, state, weights_.b_norm);
         norm(c, state, weights_.c_norm);
       }
-      std::memcpy(buffers.rows + row * config_.row_floats() + 2 * config_.inner, b, state * sizeof(float));
+      std::memcpy(buffers.rows + row * config_.row_floats() + config_.inner + config_.steps(), b,
+                  state * sizeof(float));
       std::memcpy(buffers.bc + (2 * row + 1) * state, c, state * sizeof(float));
     }
   });
@@ -139,15 +146,19 @@ void Mamba1::project_gates(const StepContext& context, const Buffers& buffers) c
 // Runs the recurrence over convolved tokens, from what their log rows hold.
 void Mamba1::advance(const StepContext& context, const Buffers& buffers, std::span<const Segment> segments,
                      size_t tokens) const {
-  const size_t inner = config_.inner;
+  const size_t steps = config_.steps();
   Recurrence::for_each_token(context, segments, tokens, [&](const Segment& segment, size_t token) {
     const size_t row = segment.first_row + token;
-    const float* raw = segment.raw[token];
-    context.kernels.softplus(raw + inner, weights_.dt_bias.data(), inner, buffers.dt + row * inner);
-    std::memcpy(buffers.bc + 2 * row * config_.state, raw + 2 * inner, config_.state * sizeof(float));
+    const float* dt = segment.raw[token] + config_.inner;
+    context.kernels.softplus(dt, weights_.dt_bias.data(), steps, buffers.dt + row * steps);
+    std::memcpy(buffers.bc + 2 * row * config_.state, dt + steps, config_.state * sizeof(float));
   });
-  recurrence_.scan(context, segments, [&](const Segment& segment, size_t block, size_t begin, size_t end) {
-    scan_block(context, buffers, segment, block, begin, end);
+  recurrence_.scan(context, segments, [&](const Segment& segment, size_t part, size_t begin, size_t end) {
+    if (config_.heads > 0) {
+      scan_head(context, buffers, segment, part, begin, end);
+    } else {
+      scan_block(context, buffers, segment, part, begin, end);
+    }
   });
 }
 
@@ -173,6 +184,29 @@ void Mamba1::scan_block(const StepContext& context, const Buffers& buffers, cons
   args.y = segment.replayed ? nullptr : buffers.y + row * inner + channel;
   args.y_stride = inner;
   context.kernels.mamba1_scan(args);
+}
+
+void Mamba1::scan_head(const StepContext& context, const Buffers& buffers, const Segment& segment,
+                       size_t head, size_t begin, size_t end) const {
+  const size_t inner = config_.inner;
+  const size_t row = segment.first_row + begin;
+  kernels::Mamba2ScanArgs args;
+  args.tokens = end - begin;
+  args.head_dim = inner / config_.heads;
+  args.state_size = config_.state;
+  args.a = weights_.a[head];
+  args.d = weights_.d[head];
+  args.dt = buffers.dt + row * config_.heads + head;
+  args.dt_stride = config_.heads;
+  args.x = buffers.convolved + row * inner + head * args.head_dim;
+  args.x_stride = inner;
+  args.b = buffers.bc + 2 * row * config_.state;
+  args.c = args.b + config_.state;
+  args.bc_stride = 2 * config_.state;
+  args.state = recurrence_.part(segment.state, head);
+  args.y = segment.replayed ? nullptr : buffers.y + row * inner + head * args.head_dim;
+  args.y_stride = inner;
+  context.kernels.mamba2_scan(args);
 }
 
 }  // namespace oxbow::model
