@@ -51,10 +51,14 @@ std::string letter_name(char letter) {
       return "attention";
     case 'W':
       return "windowed attention";
+    case 'L':
+      return "latent attention";
     case 'M':
       return "Mamba";
     case 'D':
       return "delta net";
+    case 'K':
+      return "Kimi delta attention";
     case 'C':
       return "short convolution";
     case 'R':
