@@ -89,6 +89,28 @@ MODELS = {
     "gemma3": (
         "sliding window of 12 on 5 of 6 layers, two rope bases, linear rope scaling on the global layer, head norms",
         "gemma3", dict(TINY, n_layer=6, n_head=2, n_kv=1, head_dim=16, n_ff=32, window=12, tied=True, rope_factor=8.0), "F32"),
+    "plamo2": (
+        "a recurrent layer first, Mamba with norms and shared decays per head, attention with a norm per head, post norms",
+        "plamo2", dict(TINY, n_layer=3, attn_layers=[1], n_head=2, n_kv=1, head_dim=24, n_ff=40, d_inner=48, ssm_heads=3,
+                       ssm_groups=0, d_state=12, tied=True), "F32"),
+    "kimi-linear": (
+        "Kimi delta attention (decay per key channel), latent attention, experts after one dense layer",
+        "kimi-linear", dict(TINY, n_layer=3, attn_layers=[1], n_head=3, kda_dim=20, kv_lora=24, n_rot=8, qk_nope=12, v_dim=20,
+                            n_ff=40, n_ff_exp=16, n_expert=4, n_used=2, dense_lead=1), "F32"),
+    "kimi-linear-Q8_0": (
+        "the same with all widths multiples of 32, weights Q8_0",
+        "kimi-linear", dict(TINY, n_layer=2, attn_layers=[1], n_head=2, kda_dim=32, kv_lora=32, n_rot=32, qk_nope=32, v_dim=32,
+                            n_ff=64, n_ff_exp=32, n_expert=4, n_used=2, dense_lead=1), "Q8_0"),
+    "rwkv7": (
+        "RWKV-7: token shift, decay per key channel, values of the first layer mixed into the others, channel mixing",
+        "rwkv7", dict(TINY, n_embd=48, n_layer=3, head_size=24, n_ff=80, r_w=6, r_a=10, r_v=5, r_g=12), "F32"),
+    "plamo2-Q8_0": (
+        "all widths multiples of 32, weights Q8_0",
+        "plamo2", dict(TINY, n_embd=64, n_layer=2, attn_layers=[1], n_head=2, n_kv=1, head_dim=32, n_ff=64, d_inner=64, ssm_heads=2,
+                       ssm_groups=0, d_state=16, tied=True), "Q8_0"),
+    "rwkv7-Q8_0": (
+        "weights Q8_0, low-rank projections F32",
+        "rwkv7", dict(TINY, n_layer=2, head_size=16, n_ff=64, r_w=8, r_a=8, r_v=8, r_g=8), "Q8_0"),
 }
 
 

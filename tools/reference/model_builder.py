@@ -34,7 +34,7 @@ class Mix:
 
     def _pick(self, name, ne):
         q = self.quant
-        if (q == "F32" or len(ne) < 2 or not name.endswith("weight") or "_norm.weight" in name
+        if (q == "F32" or np.prod(ne[1:]) == 1 or not name.endswith("weight") or "_norm.weight" in name
                 or any(k in name for k in KEEP_F32)):
             return "F32"
         if q == "MIX":     # every supported type somewhere, for loader coverage
