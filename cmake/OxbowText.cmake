@@ -14,3 +14,9 @@ function(oxbow_text_library package name)
 endfunction()
 oxbow_text_library(libpcre2-8 OXBOW_PCRE2)
 oxbow_text_library(libutf8proc OXBOW_UTF8PROC)
+
+# The Jinja engine of the chat templates, a folder of its own, and the JSON that messages and tools come in.
+find_package(nlohmann_json REQUIRED)
+file(GLOB jinja_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/text/jinja/*.cpp)
+target_sources(oxbow_text PRIVATE ${jinja_sources})
+target_link_libraries(oxbow_text PUBLIC nlohmann_json::nlohmann_json)

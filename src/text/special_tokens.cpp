@@ -11,7 +11,7 @@ SpecialTokens::SpecialTokens(const Vocabulary& vocabulary, bool with_control) {
     const bool control = kind == TokenKind::kControl || kind == TokenKind::kUnknown;
     if (kind != TokenKind::kUserDefined && !(control && with_control)) continue;
     const std::string_view text = vocabulary.token_text(id);
-    if (!text.empty() && text.size() <= kLongestBytes) entries_.push_back({text, id});
+    if (!text.empty() && text.size() <= kLongestBytes) entries_.push_back({text, id, control});
   }
   std::ranges::sort(entries_, {}, &Entry::text);
   for (const Entry& entry : entries_) ++first_byte_begin_[static_cast<uint8_t>(entry.text[0]) + 1];
@@ -26,6 +26,18 @@ std::optional<SpecialTokens::Found> SpecialTokens::find(std::string_view text, s
     if (const auto found = longest_at(text, at)) return found;
   }
   return std::nullopt;
+}
+
+bool SpecialTokens::ends_within(std::string_view text) const {
+  const size_t last = text.find_last_not_of(" \t\r\n");
+  if (last == std::string_view::npos) return false;
+  for (size_t at = text.size() - std::min(text.size(), kLongestBytes); at <= last; ++at) {
+    const std::string_view front = text.substr(at);
+    auto entry = std::ranges::lower_bound(entries_, front, {}, &Entry::text);
+    for (; entry != entries_.end() && entry->text.starts_with(front); ++entry)
+      if (entry->is_control && entry->text.size() > front.size()) return true;
+  }
+  return false;
 }
 
 std::optional<SpecialTokens::Found> SpecialTokens::longest_at(std::string_view text, size_t begin) const {

@@ -24,6 +24,10 @@ class SpecialTokens {
   // The first one that begins at or after `from`; the longest of those that begin there.
   std::optional<Found> find(std::string_view text, size_t from) const;
 
+  // Whether text ends with the front part, but not the whole, of a control or unknown token: what is written
+  // behind it might complete one. Fronts of blank space alone do not count.
+  bool ends_within(std::string_view text) const;
+
   bool empty() const { return entries_.empty(); }
 
   static constexpr size_t kLongestBytes = 512;
@@ -32,6 +36,7 @@ class SpecialTokens {
   struct Entry {
     std::string_view text;  // in the vocabulary
     TokenId id;
+    bool is_control;  // or unknown
   };
   std::optional<Found> longest_at(std::string_view text, size_t begin) const;
 

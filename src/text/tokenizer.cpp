@@ -149,12 +149,39 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text, Options options) c
   return tokens;
 }
 
+std::optional<SpecialTokens::Found> Tokenizer::find_control(std::string_view text, size_t from) const {
+  for (;; ++from) {
+    const auto found = all_special_->find(text, from);
+    if (!found || vocabulary_->kind(found->id) != TokenKind::kUserDefined) return found;
+    from = found->begin;
+  }
+}
+
+std::optional<SpecialTokens::Found> Tokenizer::find_special(std::string_view text, size_t from,
+                                                            bool with_control,
+                                                            std::span<const size_t> breaks) const {
+  if (!with_control) return user_defined_->find(text, from);
+  for (;; ++from) {
+    const auto found = all_special_->find(text, from);
+    if (!found || vocabulary_->kind(found->id) == TokenKind::kUserDefined) return found;
+    from = found->begin;
+    const auto next = std::ranges::upper_bound(breaks, from);
+    if (next == breaks.end() || *next >= from + found->size) return found;
+    const auto shorter = user_defined_->find(text, from);
+    if (shorter && shorter->begin == from) return shorter;
+  }
+}
+
 void Tokenizer::encode_to(std::string_view text, Options options, std::vector<TokenId>& out) const {
+  encode_to(text, options, {}, out);
+}
+
+void Tokenizer::encode_to(std::string_view text, Options options, std::span<const size_t> breaks,
+                          std::vector<TokenId>& out) const {
   if (options.add_special && vocabulary_->add_bos()) out.push_back(*vocabulary_->bos());
-  const SpecialTokens& special = options.parse_special ? *all_special_ : *user_defined_;
   Session session(*this, text.size(), out);
   for (size_t at = 0; at < text.size();) {
-    const auto found = special.find(text, at);
+    const auto found = find_special(text, at, options.parse_special, breaks);
     const size_t end = found ? found->begin : text.size();
     if (end > at) session.add_text(text.substr(at, end - at));
     if (!found) break;

@@ -2,6 +2,7 @@
 // Text to tokens and back (docs/formats/tokenizers.md).
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,6 +42,15 @@ class Tokenizer {
   std::vector<TokenId> encode(std::string_view text, Options options) const;
   // As encode(), at the end of out.
   void encode_to(std::string_view text, Options options, std::vector<TokenId>& out) const;
+  // The same, but no control or unknown token is recognised that reaches across one of `breaks` (byte offsets
+  // in text, ascending): there the text is plain.
+  void encode_to(std::string_view text, Options options, std::span<const size_t> breaks,
+                 std::vector<TokenId>& out) const;
+
+  // The first control or unknown token that is spelled in text at or after `from`.
+  std::optional<SpecialTokens::Found> find_control(std::string_view text, size_t from) const;
+  // Whether text ends within one: what is written behind it might complete it.
+  bool ends_within_control(std::string_view text) const { return all_special_->ends_within(text); }
 
   // The bytes of the tokens, one after the other; a SentencePiece vocabulary's own first space is dropped.
   // Control, unknown and unused tokens are nothing, or their texts with show_special. Not always UTF-8: see
@@ -53,6 +63,8 @@ class Tokenizer {
  private:
   class Session;
 
+  std::optional<SpecialTokens::Found> find_special(std::string_view text, size_t from, bool with_control,
+                                                   std::span<const size_t> breaks) const;
   explicit Tokenizer(std::shared_ptr<const Vocabulary> vocabulary);
   Status initialize();
   void store_token_bytes();

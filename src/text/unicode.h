@@ -27,6 +27,23 @@ size_t valid_utf8_prefix(std::string_view text);
 // Appends a character's one to four bytes; U+FFFD for numbers that are no character.
 void append_utf8(std::string& out, char32_t code_point);
 
+// What Unicode says of a character (general category).
+bool is_letter(char32_t c);   // L*
+bool is_upper(char32_t c);    // Lu
+bool is_lower(char32_t c);    // Ll
+bool is_title(char32_t c);    // Lt
+bool is_decimal(char32_t c);  // Nd
+bool is_space(
+    char32_t c);  // Zs, and what Python's str.isspace() counts: U+0009-D, U+001C-20, U+0085, U+2028-9
+// Whether a terminal shows it as a sign of its own: neither control, format, surrogate, private, unassigned
+// nor a separator other than U+0020.
+bool is_printable(char32_t c);
+
+// Letter case, one character for one ("ß" stays, where full mappings write "SS").
+char32_t to_upper(char32_t c);
+char32_t to_lower(char32_t c);
+char32_t to_title(char32_t c);
+
 // Columns that text takes in a terminal: 0 for combining marks and controls, 2 for wide characters. Bytes
 // that are no UTF-8 count as U+FFFD.
 size_t display_width(std::string_view text);

@@ -1,28 +1,13 @@
 #include "text/jinja/characters.h"
 
-#include <utf8proc.h>
-
 #include <algorithm>
+#include <utility>
 
 #include "text/unicode.h"
 
 namespace oxbow::text::jinja {
 
 namespace {
-
-utf8proc_category_t category(char32_t c) {
-  return utf8proc_category(static_cast<utf8proc_int32_t>(c));
-}
-
-char32_t upper(char32_t c) {
-  return static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(c)));
-}
-char32_t lower(char32_t c) {
-  return static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
-}
-char32_t title(char32_t c) {
-  return static_cast<char32_t>(utf8proc_totitle(static_cast<utf8proc_int32_t>(c)));
-}
 
 template <typename F>
 std::string map_characters(std::string_view text, F map) {
@@ -77,58 +62,23 @@ std::vector<std::string_view> split_code_points(std::string_view text) {
   return parts;
 }
 
-bool is_space(char32_t c) {
-  if (c < 0x80) return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20);
-  return c == 0x85 || category(c) == UTF8PROC_CATEGORY_ZS || c == 0x2028 || c == 0x2029;
-}
-
-bool is_printable(char32_t c) {
-  if (c < 0x80) return c >= 0x20 && c < 0x7F;
-  switch (category(c)) {
-    case UTF8PROC_CATEGORY_CC:
-    case UTF8PROC_CATEGORY_CF:
-    case UTF8PROC_CATEGORY_CS:
-    case UTF8PROC_CATEGORY_CO:
-    case UTF8PROC_CATEGORY_CN:
-    case UTF8PROC_CATEGORY_ZL:
-    case UTF8PROC_CATEGORY_ZP:
-    case UTF8PROC_CATEGORY_ZS:
-      return false;
-    default:
-      return true;
-  }
-}
-
-bool is_letter(char32_t c) {
-  const auto kind = category(c);
-  return kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO;
-}
-bool is_decimal(char32_t c) {
-  return category(c) == UTF8PROC_CATEGORY_ND;
-}
-bool is_upper(char32_t c) {
-  return category(c) == UTF8PROC_CATEGORY_LU;
-}
-bool is_lower(char32_t c) {
-  return category(c) == UTF8PROC_CATEGORY_LL;
-}
-
 std::string to_upper(std::string_view text) {
-  return map_characters(text, upper);
+  return map_characters(text, [](char32_t c) { return text::to_upper(c); });
 }
 std::string to_lower(std::string_view text) {
-  return map_characters(text, lower);
+  return map_characters(text, [](char32_t c) { return text::to_lower(c); });
 }
 
 std::string to_capitalized(std::string_view text) {
-  return map_characters(
-      text, [first = true](char32_t c) mutable { return std::exchange(first, false) ? title(c) : lower(c); });
+  return map_characters(text, [first = true](char32_t c) mutable {
+    return std::exchange(first, false) ? text::to_title(c) : text::to_lower(c);
+  });
 }
 
 std::string to_title(std::string_view text) {
   return map_characters(text, [inside = false](char32_t c) mutable {
-    const bool cased = is_upper(c) || is_lower(c) || category(c) == UTF8PROC_CATEGORY_LT;
-    return std::exchange(inside, cased) ? lower(c) : title(c);
+    const bool cased = is_upper(c) || is_lower(c) || is_title(c);
+    return std::exchange(inside, cased) ? text::to_lower(c) : text::to_title(c);
   });
 }
 

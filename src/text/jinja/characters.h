@@ -1,6 +1,6 @@
 #pragma once
-// Python's view of text: code points, white space, letter case, what repr() shows as it is. Letter case maps
-// one character to one character (Python turns "ß" into "SS"; here it stays).
+// Python's view of text: code points, white space, letter case. Letter case maps one character to one
+// character (Python turns "ß" into "SS"; here it stays).
 
 #include <cstddef>
 #include <string>
@@ -13,13 +13,6 @@ size_t count_code_points(std::string_view text);
 // Bytes of the first `count` code points.
 size_t bytes_of_code_points(std::string_view text, size_t count);
 std::vector<std::string_view> split_code_points(std::string_view text);
-
-bool is_space(char32_t c);
-bool is_printable(char32_t c);
-bool is_letter(char32_t c);
-bool is_decimal(char32_t c);
-bool is_upper(char32_t c);
-bool is_lower(char32_t c);
 
 std::string to_upper(std::string_view text);
 std::string to_lower(std::string_view text);

@@ -131,7 +131,7 @@ Result<Value> to_json_filter(Heap& heap, const Value& input, const Arguments& gi
   style.sort_keys = bound.truthy(3);
   if (bound[1] != nullptr && !bound[1]->is_none()) {
     style.pretty = true;
-    style.item_separator = ",";
+    style.item_separator.assign(1, ',');
     if (bound[1]->string() != nullptr) {
       style.indent = bound[1]->text();
     } else {

@@ -21,55 +21,70 @@ std::string repaired(std::string_view text) {
   }
 }
 
-Result<Value> convert(Heap& heap, const ordered_json& json, unsigned depth);
+class Converter {
+ public:
+  Converter(Heap& heap, const StringMap& map) : heap_(heap), map_(map) {}
 
-Result<Value> convert_object(Heap& heap, const ordered_json& json, unsigned depth) {
-  auto made = std::vector<std::pair<Value, Value>>();
-  for (const auto& [name, member] : json.items()) {
-    OXBOW_ASSIGN(Value key, heap.string(repaired(name)));
-    OXBOW_ASSIGN(Value value, convert(heap, member, depth + 1));
-    made.emplace_back(std::move(key), std::move(value));
-  }
-  return heap.dict(std::move(made));
-}
-
-Result<Value> convert(Heap& heap, const ordered_json& json, unsigned depth) {
-  if (depth > heap.limits().value_depth)
-    return fail(ErrorKind::kOutOfBudget, "JSON is nested more than {} deep", heap.limits().value_depth);
-  OXBOW_TRY(heap.spend(1));
-  switch (json.type()) {
-    case ordered_json::value_t::boolean:
-      return Value(json.get<bool>());
-    case ordered_json::value_t::number_integer:
-      return Value(json.get<int64_t>());
-    case ordered_json::value_t::number_unsigned: {
-      const auto number = json.get<uint64_t>();
-      if (number > INT64_MAX) return Value(static_cast<double>(number));
-      return Value(static_cast<int64_t>(number));
-    }
-    case ordered_json::value_t::number_float:
-      return Value(json.get<double>());
-    case ordered_json::value_t::string:
-      return heap.string(repaired(json.get_ref<const std::string&>()));
-    case ordered_json::value_t::object:
-      return convert_object(heap, json, depth);
-    case ordered_json::value_t::array: {
-      std::vector<Value> items;
-      for (const ordered_json& item : json) {
-        OXBOW_ASSIGN(Value value, convert(heap, item, depth + 1));
-        items.push_back(std::move(value));
+  Result<Value> convert(const ordered_json& json, unsigned depth) {
+    if (depth > heap_.limits().value_depth)
+      return fail(ErrorKind::kOutOfBudget, "JSON is nested more than {} deep", heap_.limits().value_depth);
+    OXBOW_TRY(heap_.spend(1));
+    switch (json.type()) {
+      case ordered_json::value_t::boolean:
+        return Value(json.get<bool>());
+      case ordered_json::value_t::number_integer:
+        return Value(json.get<int64_t>());
+      case ordered_json::value_t::number_unsigned: {
+        const auto number = json.get<uint64_t>();
+        if (number > INT64_MAX) return Value(static_cast<double>(number));
+        return Value(static_cast<int64_t>(number));
       }
-      return heap.list(std::move(items));
+      case ordered_json::value_t::number_float:
+        return Value(json.get<double>());
+      case ordered_json::value_t::string:
+        return convert_string(json.get_ref<const std::string&>());
+      case ordered_json::value_t::object:
+        return convert_object(json, depth);
+      case ordered_json::value_t::array:
+        return convert_array(json, depth);
+      default:
+        return Value(None{});
     }
-    default:
-      return Value(None{});
   }
-}
+
+ private:
+  Result<Value> convert_string(const std::string& text) {
+    std::string whole = repaired(text);
+    return heap_.string(map_ ? map_(whole) : std::move(whole));
+  }
+
+  Result<Value> convert_array(const ordered_json& json, unsigned depth) {
+    std::vector<Value> items;
+    for (const ordered_json& item : json) {
+      OXBOW_ASSIGN(Value value, convert(item, depth + 1));
+      items.push_back(std::move(value));
+    }
+    return heap_.list(std::move(items));
+  }
+
+  Result<Value> convert_object(const ordered_json& json, unsigned depth) {
+    std::vector<std::pair<Value, Value>> entries;
+    for (const auto& [name, member] : json.items()) {
+      OXBOW_ASSIGN(Value key, convert_string(name));
+      OXBOW_ASSIGN(Value value, convert(member, depth + 1));
+      entries.emplace_back(std::move(key), std::move(value));
+    }
+    return heap_.dict(std::move(entries));
+  }
+
+  Heap& heap_;
+  const StringMap& map_;
+};
 
 }  // namespace
 
-Result<Value> from_json(Heap& heap, const ordered_json& json) {
-  return convert(heap, json, 0);
+Result<Value> from_json(Heap& heap, const ordered_json& json, const StringMap& map) {
+  return Converter(heap, map).convert(json, 0);
 }
 
 }  // namespace oxbow::text::jinja

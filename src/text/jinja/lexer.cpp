@@ -154,7 +154,7 @@ Status Lexer::raw() {
   size_t from = source_.find("raw", at_) + 3;
   if (!tag_end(from, sign)) return error("expected %}} after raw");
   advance(from + 2 - at_);
-  after_tag(sign == '-', false, true);
+  after_tag(sign == '-', false, false);
   for (size_t mark = at_; (mark = source_.find("{%", mark)) != std::string::npos; ++mark) {
     const char before = sign_at(mark + 2);
     size_t name = mark + 2 + (before != '\0' ? 1 : 0);

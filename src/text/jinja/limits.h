@@ -12,7 +12,7 @@ struct Limits {
   // Nesting of statements and expressions, chains such as a + b + c included.
   unsigned syntax_depth = 200;
   // Statements and expressions being worked on at one time, through all macros that call macros.
-  unsigned evaluation_depth = 800;
+  unsigned evaluation_depth = 400;
   // Lists in lists.
   unsigned value_depth = 100;
   // Evaluated nodes, plus one for every few items or bytes that a filter touches.

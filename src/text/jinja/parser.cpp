@@ -122,8 +122,7 @@ Result<Statement> Parser::for_statement(uint32_t line) {
   if (tokens_.skip_name("if")) {
     OXBOW_ASSIGN(made.filter, expressions_.expression());
   }
-  if (tokens_.current().is_name("recursive"))
-    return fail(ErrorKind::kUnsupported, "line {}: recursive loops are not supported", line);
+  made.recursive = tokens_.skip_name("recursive");
   OXBOW_TRY(tokens_.expect_block_end());
   ++loops_;
   OXBOW_ASSIGN(made.body, block({"else", "endfor"}));

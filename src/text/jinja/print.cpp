@@ -1,5 +1,6 @@
 #include "text/jinja/print.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 

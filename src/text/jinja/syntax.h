@@ -132,6 +132,7 @@ struct If {
 struct For {
   Target target;
   ExpressionPtr iterable, filter;  // filter may be null
+  bool recursive = false;
   Block body, otherwise;
 };
 struct Set {
