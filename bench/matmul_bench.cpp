@@ -1,5 +1,6 @@
-// The matrix product per weight type: one token from DRAM (GB/s of weights, share of the read bandwidth) and
-// tiles of tokens (GOP/s, share of the peak of the dot-product instruction). Peaks are measured in the same
+// The matrix product per weight type: few tokens with the weights in DRAM (GB/s of weights, share of the read
+// bandwidth) and tiles of tokens with the weights in cache (GOP/s, share of the peak of the dot-product
+// instruction). Peaks are measured in the same
 // process; all rates are per CPU second, so that a shared machine disturbs them less. OXBOW_ISA picks a lower
 // kernel table.
 
@@ -171,11 +172,12 @@ void matmul_tokens(benchmark::State& state, TensorType type, size_t tokens) {
     state.counters["of_peak"] = benchmark::Counter(operations / peak, benchmark::Counter::kIsRate);
 }
 
-void matmul_stream(benchmark::State& state, TensorType type) {
+// Weights from memory: as many panels as do not fit any cache.
+void matmul_stream(benchmark::State& state, TensorType type, size_t tokens) {
   const size_t panels = kStreamBytes / panel_bytes(panel_format(type), kCols);
   const Matrix w = random_matrix(type, panels * kPanelRows);
-  const Tokens x(1);
-  std::vector<float> y(w.view.rows);
+  const Tokens x(tokens);
+  std::vector<float> y(tokens * w.view.rows);
   const double bandwidth = read_bandwidth(w.bytes.data(), w.bytes.size());
   for (auto _ : state) {
     kernels().matmul(w.view, x.view, 0, panels, y.data(), w.view.rows);
@@ -215,8 +217,11 @@ const bool registered = [] {
                           TensorType::kQ3_K, TensorType::kQ2_K, TensorType::kIQ4_NL, TensorType::kIQ4_XS,
                           TensorType::kMXFP4, TensorType::kF16, TensorType::kBF16, TensorType::kF32}) {
     const std::string name(gguf::tensor_type_info(type).name);
-    benchmark::RegisterBenchmark(("stream/" + name).c_str(), matmul_stream, type);
-    for (size_t tokens : {1, 2, 4, 8, 16, 64, 512}) {
+    for (size_t tokens : {1, 4, 8, 9, 16}) {
+      benchmark::RegisterBenchmark(("stream/" + name + "/" + std::to_string(tokens)).c_str(), matmul_stream,
+                                   type, tokens);
+    }
+    for (size_t tokens : {1, 2, 4, 8, 9, 12, 16, 24, 32, 64, 512}) {
       benchmark::RegisterBenchmark(("matmul/" + name + "/" + std::to_string(tokens)).c_str(), matmul_tokens,
                                    type, tokens);
     }

@@ -8,6 +8,9 @@
 OXBOW_ISA_BEGIN
 
 inline constexpr size_t kTokenBlock = 128;
+// Up to so many tokens, tiles of kFewTokens read the panel one after the other: the second finds it in the
+// cache. Unpacking it first would cost more than it saves, and waits for memory.
+inline constexpr size_t kDirectTokens = 2 * kFewTokens;
 inline constexpr size_t kPackedBytes = 352 * 1024;  // of activations, on the stack
 static_assert(kTokenBlock % kTileTokens == 0);
 
@@ -89,7 +92,7 @@ OXBOW_INLINE size_t padded_tokens(size_t tokens, size_t largest_tile) {
 template <class Reader>
 void pack_tokens(const QuantizedRows& rows, size_t first_row, const PackedTokens& out, size_t first_block,
                  size_t blocks, uint8_t* packed) {
-  const size_t step = out.tokens <= kFewTokens ? blocks : kUnpackedBlocks;
+  const size_t step = out.tokens <= kDirectTokens ? blocks : kUnpackedBlocks;
   for (size_t b = 0; b < blocks; b += step) {
     const size_t count = smaller(step, blocks - b);
     for (size_t t = 0; t < out.tokens; t += out.largest_tile) {
@@ -137,8 +140,12 @@ void multiply_panels(const PanelMatrix& w, size_t panel, size_t first_block, siz
     begin_sums(y + i * kPanelRows, y_stride, x.tokens, lanes_of(w, panel + i), first_block == 0,
                sums + i * kTokenBlock);
   }
-  if (x.tokens <= kFewTokens) {
-    panel_times_tile<Reader>(x.tile(0), bytes, blocks, x.bytes, sums);
+  if (x.tokens <= kDirectTokens) {
+    const uint8_t* packed = x.bytes;
+    for (size_t t = 0; t < x.tokens; t += x.largest_tile) {
+      panel_times_tile<Reader>(x.tile(t), bytes, blocks, packed, sums + t);
+      packed += blocks * x.tile(t) * kTokenBlockBytes<Reader>;
+    }
   } else {
     panels_times_tokens<Reader, kPanels>(bytes, w.panel_stride, blocks, x, sums, y, y_stride);
   }
@@ -154,14 +161,14 @@ template <class Reader>
   const size_t all_blocks = w.cols / kActivationBlock;
   for (size_t t0 = 0; t0 < x.rows; t0 += kTokenBlock) {
     const size_t tokens = smaller(kTokenBlock, x.rows - t0);
-    const PackedTokens packed = {bytes, tokens, tokens <= kFewTokens ? kFewTokens : kTileTokens};
+    const PackedTokens packed = {bytes, tokens, tokens <= kDirectTokens ? kFewTokens : kTileTokens};
     const size_t block_bytes = padded_tokens(tokens, packed.largest_tile) * kTokenBlockBytes<Reader>;
     const size_t chunk = kPackedBytes / block_bytes / kUnpackedBlocks * kUnpackedBlocks;
     for (size_t b0 = 0; b0 < all_blocks; b0 += chunk) {
       const size_t blocks = smaller(chunk, all_blocks - b0);
       pack_tokens<Reader>(x.quantized, t0, packed, b0, blocks, bytes);
       size_t p = panel_begin;
-      for (; tokens > kFewTokens && p + kTilePanels <= panel_end; p += kTilePanels) {
+      for (; tokens > kDirectTokens && p + kTilePanels <= panel_end; p += kTilePanels) {
         multiply_panels<Reader, kTilePanels>(w, p, b0, blocks, packed, y + t0 * y_stride + p * kPanelRows,
                                              y_stride);
       }
