@@ -26,7 +26,8 @@ Engine::Engine(std::shared_ptr<const model::Model> model, const EngineOptions& o
     : options_(options),
       model_(std::move(model)),
       pool_(options.threads),
-      memory_(model_->state_specs(), {options.budget_bytes, options.rewind_bytes, options.kv}) {}
+      memory_(model_->state_specs(),
+              {options.budget_bytes, options.rewind_bytes, options.kv, options.first_checkpoint}) {}
 
 Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const model::Model> model,
                                                const EngineOptions& given) {

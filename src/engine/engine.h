@@ -23,6 +23,7 @@ struct EngineOptions {
   size_t max_outputs = 1;        // rows of logits a step can give
   size_t budget_bytes = 0;  // pages, states, logs and scratch together; 0: a quarter of the available memory
   size_t rewind_bytes = 0;  // see MemoryOptions
+  size_t first_checkpoint = 256;  // see MemoryOptions
   memory::KvTypes kv;
 };
 
@@ -43,6 +44,7 @@ class Engine {
 
   const model::Model& model() const { return *model_; }
   memory::Memory& memory() { return memory_; }
+  const memory::Memory& memory() const { return memory_; }
   const EngineOptions& options() const { return options_; }
   int threads() const { return pool_.size(); }
 

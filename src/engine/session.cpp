@@ -6,8 +6,11 @@
 
 namespace oxbow::engine {
 
-Session::Session(Engine& engine, size_t context_tokens)
-    : engine_(engine), context_tokens_(context_tokens), sequence_(engine.memory().create()) {}
+Session::Session(Engine& engine, size_t context_tokens, std::string_view partition)
+    : engine_(engine),
+      context_tokens_(context_tokens),
+      partition_(partition),
+      sequence_(engine.memory().create(partition)) {}
 
 Session::~Session() {
   OXBOW_CHECK(engine_.memory().drop(sequence_));
@@ -18,19 +21,19 @@ std::span<const TokenId> Session::tokens() const {
 }
 
 Result<PromptResult> Session::prompt(std::span<const TokenId> tokens,
-                                     const std::function<bool(size_t done, size_t total)>& progress) {
+                                     const std::function<bool(size_t done, size_t total)>& progress,
+                                     std::span<const size_t> boundaries) {
   if (tokens.empty()) return fail(ErrorKind::kInvalidInput, "the prompt has no tokens");
   if (tokens.size() > context_tokens_) {
     return fail(ErrorKind::kOutOfBudget, "the prompt has {} tokens, the context holds {}", tokens.size(),
                 context_tokens_);
   }
-  const std::span<const TokenId> held = this->tokens();
-  const auto mismatch = std::ranges::mismatch(held, tokens);
+  OXBOW_ASSIGN(const memory::Opened opened, engine_.memory().reopen(sequence_, tokens, boundaries));
   PromptResult result;
   result.tokens = tokens.size();
-  result.matched = static_cast<size_t>(mismatch.in1 - held.begin());
-  const size_t wanted = std::min(result.matched, tokens.size() - 1);
-  OXBOW_ASSIGN(result.reused, engine_.memory().truncate(sequence_, wanted));
+  result.matched = opened.matched;
+  result.reused = opened.reused;
+  result.miss = opened.miss;
   for (size_t done = result.reused; done < tokens.size();) {
     if (progress && !progress(done, tokens.size())) {
       result.stopped = true;
@@ -44,6 +47,18 @@ Result<PromptResult> Session::prompt(std::span<const TokenId> tokens,
   }
   if (progress) progress(tokens.size(), tokens.size());
   return result;
+}
+
+Status Session::save(const std::string& path, std::string_view text) const {
+  return save_session(engine_, sequence_, path, text);
+}
+
+Result<RestoredSession> Session::restore(const std::string& path) {
+  OXBOW_ASSIGN(RestoredSession restored, restore_session(engine_, path, partition_));
+  OXBOW_CHECK(engine_.memory().drop(sequence_));
+  sequence_ = restored.sequence;
+  logits_ = {};
+  return restored;
 }
 
 TokenId Session::sample(Sampler& sampler) const {

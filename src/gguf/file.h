@@ -99,6 +99,9 @@ class File {
   // The file keeps the views; null when absent.
   Result<const std::vector<std::string_view>*> find_string_array(std::string_view key) const;
 
+  // The bytes of every part.
+  std::span<const std::span<const std::byte>> parts() const { return parts_; }
+
   std::span<const Tensor> tensors() const { return tensors_; }
   const Tensor* find_tensor(std::string_view name) const;
 

@@ -19,6 +19,7 @@
 #include "memory/history.h"
 #include "memory/layout.h"
 #include "memory/prefix_tree.h"
+#include "memory/snapshot.h"
 #include "memory/step_plan.h"
 #include "memory/views.h"
 
@@ -41,6 +42,13 @@ struct Opened {
   size_t matched = 0;  // leading tokens of the prompt that were known
   size_t reused = 0;   // of those, held by the sequence; less than the prompt's length
   Miss miss = Miss::kCold;
+};
+
+// A sequence made from a saved one.
+struct Restored {
+  SequenceId sequence = 0;
+  std::vector<TokenId> tokens;  // all that were saved
+  size_t restored = 0;          // the sequence holds this many of them
 };
 
 // What the bytes of the budget are used for; blocks that several hold are counted once, at the first of these
@@ -110,6 +118,14 @@ class Memory {
   // Cuts a sequence to `position` tokens, or to fewer as fork does. Returns the tokens it now holds.
   Result<size_t> truncate(SequenceId sequence, size_t position);
   Status drop(SequenceId sequence);
+
+  // Writes a sequence and the kept checkpoints on its way as sections of a container.
+  Status save(SequenceId sequence, stores::ContainerWriter& writer) const;
+  // A new sequence from such sections; also keeps their checkpoints, as far as they are worth their room. The
+  // container must come from the same model and numeric settings. kInvalidInput when the sections are
+  // damaged, kOutOfBudget when the sequence does not fit; then nothing has changed, except that checkpoints
+  // may have been evicted.
+  Result<Restored> restore(const stores::ContainerReader& reader, std::string_view partition = {});
 
   // Tokens held; kNotFound for an unknown sequence, as all calls.
   Result<size_t> length(SequenceId sequence) const;

@@ -144,6 +144,19 @@ PrefixTree::Match PrefixTree::match(std::string_view partition, std::span<const 
   return match;
 }
 
+std::vector<const PrefixTree::Entry*> PrefixTree::on_the_way(std::string_view partition,
+                                                             std::span<const TokenId> tokens) const {
+  const Walk at = walk(partition, tokens);
+  std::vector<const Entry*> found;
+  for (const Node* node = at.node; node != nullptr; node = node->parent) {
+    for (const auto& entry : node->entries) {
+      if (entry->gone == Miss::kNone && entry->position <= at.matched) found.push_back(entry.get());
+    }
+  }
+  std::ranges::sort(found, {}, [](const Entry* entry) { return entry->position; });
+  return found;
+}
+
 // ---- Change
 // ------------------------------------------------------------------------------------------------
 

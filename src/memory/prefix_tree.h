@@ -66,6 +66,9 @@ class PrefixTree {
   // tokens.
   Match match(std::string_view partition, std::span<const TokenId> tokens, size_t limit) const;
 
+  // All checkpoints after prefixes of `tokens`, by position.
+  std::vector<const Entry*> on_the_way(std::string_view partition, std::span<const TokenId> tokens) const;
+
   // Keeps a checkpoint after `tokens` (checkpoint.length of them, at least one). One that stands at the same
   // place stays, unless the new one can be cut further back. Checkpoints that the new one makes superfluous
   // go.

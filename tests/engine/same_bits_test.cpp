@@ -27,6 +27,7 @@ struct Op {
     kReopen,
     kKeep,
     kEvict,
+    kSave,
     kKinds
   };
   Kind kind;
@@ -35,8 +36,8 @@ struct Op {
 };
 
 std::ostream& operator<<(std::ostream& out, const Op& op) {
-  constexpr const char* kNames[] = {"append", "batch",  "fork", "truncate", "drop", "abandon",
-                                    "reject", "create", "open", "reopen",   "keep", "evict"};
+  constexpr const char* kNames[] = {"append", "batch", "fork",   "truncate", "drop",  "abandon", "reject",
+                                    "create", "open",  "reopen", "keep",     "evict", "save"};
   return out << kNames[op.kind] << '(' << int{op.which} << ", " << op.amount << ')';
 }
 
@@ -50,7 +51,8 @@ struct Arbitrary<oxbow::testing::Op> {
     using oxbow::testing::Op;
     return gen::build<Op>(gen::set(&Op::kind, gen::map(gen::inRange<int>(0, Op::kKinds),
                                                        [](int kind) { return static_cast<Op::Kind>(kind); })),
-                          gen::set(&Op::which), gen::set(&Op::amount, gen::resize(100, gen::inRange<uint16_t>(0, 65535))));
+                          gen::set(&Op::which),
+                          gen::set(&Op::amount, gen::resize(100, gen::inRange<uint16_t>(0, 65535))));
   }
 };
 }  // namespace rc
@@ -116,6 +118,8 @@ class Players {
         return;
       case Op::kEvict:
         return runner_.memory().evict(op.amount % 4);
+      case Op::kSave:
+        return save(player, op.amount);
       default:
         return;
     }
@@ -295,6 +299,34 @@ class Players {
     Player child{*id, parent.tokens, parent.rows};
     recompute(child, *runner_.memory().length(*id), position);
     players_.push_back(std::move(child));
+  }
+
+  // Saves a player and takes it up again from the bytes, now and then after everything kept was evicted.
+  void save(Player& player, uint16_t amount) {
+    std::vector<std::byte> bytes;
+    stores::ContainerWriter writer(
+        [&](std::span<const std::byte> part) -> Status {
+          bytes.insert(bytes.end(), part.begin(), part.end());
+          return {};
+        },
+        stores::ObjectKind::kSession, {});
+    RC_ASSERT(runner_.memory().save(player.id, writer).has_value());
+    RC_ASSERT(writer.finish().has_value());
+    if (amount % 2 == 0) RC_ASSERT(runner_.memory().drop(player.id).has_value());
+    if (amount % 4 == 0) runner_.memory().evict(SIZE_MAX);
+    const auto reader = stores::ContainerReader::open(bytes, "saved");
+    RC_ASSERT(reader.has_value());
+    const auto restored = runner_.memory().restore(*reader);
+    if (!restored) {
+      RC_ASSERT(restored.error().kind == ErrorKind::kOutOfBudget);
+      ++refused_;
+      if (amount % 2 == 0) player = {runner_.memory().create(), {}, {}};
+      return;
+    }
+    RC_ASSERT(restored->tokens == player.tokens);
+    RC_ASSERT(restored->restored == player.tokens.size());
+    if (amount % 2 != 0) RC_ASSERT(runner_.memory().drop(player.id).has_value());
+    player.id = restored->sequence;
   }
 
   Runner runner_;

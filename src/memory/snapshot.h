@@ -1,0 +1,64 @@
+#pragma once
+// Checkpoints of one sequence as sections of a container (docs/formats/session.md).
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "memory/checkpoint.h"
+#include "memory/layout.h"
+#include "memory/state_spec.h"
+#include "store/container_reader.h"
+#include "store/container_writer.h"
+
+namespace oxbow::memory {
+
+namespace snapshot {
+
+// Kinds of sections.
+inline constexpr uint32_t kTokens = 1;       // i32 each
+inline constexpr uint32_t kCheckpoints = 2;  // the table of checkpoints
+inline constexpr uint32_t kBlock = 3;        // one counted block; the index is its number
+inline constexpr uint32_t kFirstFree = 16;   // kinds from here on belong to the caller
+
+inline constexpr size_t kMostTokens = size_t{1} << 26;
+
+}  // namespace snapshot
+
+// A checkpoint whose blocks are numbers of sections.
+struct StoredCheckpoint {
+  static constexpr uint32_t kNoBlock = UINT32_MAX;
+  struct StoredBase {
+    uint64_t position = 0;
+    uint32_t block = kNoBlock;
+  };
+  struct StoredRun {
+    uint64_t first = 0;
+    std::vector<uint32_t> blocks;
+  };
+
+  uint64_t length = 0;
+  StoredBase base;
+  bool has_next_base = false;
+  StoredBase next_base;
+  uint64_t first_row_page = 0;
+  std::vector<uint32_t> row_pages;
+  std::vector<StoredRun> pages;  // per K/V group
+};
+
+// Writes tokens, and checkpoints of prefixes of them; blocks that checkpoints share are written once. What
+// blocks hold beyond the positions in use is written as zeros.
+Status write_snapshot(const MemoryLayout& layout, std::span<const TokenId> tokens,
+                      std::span<const Checkpoint* const> checkpoints, stores::ContainerWriter& writer);
+
+// The token ids; they are readable whatever wrote the rest. kInvalidInput when there are none.
+Result<std::vector<TokenId>> read_tokens(const stores::ContainerReader& reader);
+
+// The table of checkpoints, checked: they fit the layout and the tokens, and every block they name has its
+// section and its size.
+Result<std::vector<StoredCheckpoint>> read_checkpoints(const MemoryLayout& layout, size_t token_count,
+                                                       const stores::ContainerReader& reader);
+
+}  // namespace oxbow::memory
