@@ -15,6 +15,10 @@ Result<size_t> build_ends(Hyperparameters& hyperparameters, WeightLoader& weight
   OXBOW_ASSIGN(network.embedding, hyperparameters.positive("embedding_length"));
   OXBOW_ASSIGN(network.context_length, hyperparameters.positive("context_length"));
   OXBOW_ASSIGN(const double epsilon, hyperparameters.real(names.epsilon));
+  if (!(epsilon >= 0.0)) {
+    return fail(ErrorKind::kInvalidInput, "{} is {}, expected 0 or more", hyperparameters.key(names.epsilon),
+                epsilon);
+  }
   network.norm_epsilon = static_cast<float>(epsilon);
   OXBOW_ASSIGN(network.vocabulary, weights.vocabulary_size());
   hyperparameters.ignore("vocab_size");
@@ -288,16 +292,33 @@ Result<std::unique_ptr<FeedForward>> build_experts(WeightLoader& weights, size_t
                                                    const ExpertsConfig& config, size_t width) {
   ExpertsWeights parts;
   const auto name = [&](std::string_view part) { return layer_tensor(layer, part); };
-  const size_t embedding = config.embedding;
-  OXBOW_ASSIGN(parts.router, weights.matrix(name("ffn_gate_inp.weight"), embedding, config.experts));
+  const size_t inputs = config.expert_inputs();
+  const size_t experts = config.experts;
+  OXBOW_ASSIGN(parts.router, weights.matrix(name("ffn_gate_inp.weight"), config.embedding, experts));
   if (weights.has(name("exp_probs_b.bias"))) {
-    OXBOW_ASSIGN(parts.selection_bias, weights.vector(name("exp_probs_b.bias"), {config.experts}));
+    OXBOW_ASSIGN(parts.selection_bias, weights.vector(name("exp_probs_b.bias"), {experts}));
   }
-  if (has_gate(config.activation)) {
-    OXBOW_ASSIGN(parts.gate, weights.experts(name("ffn_gate_exps.weight"), embedding, width, config.experts));
+  if (config.latent > 0) {
+    OXBOW_ASSIGN(parts.latent_down,
+                 weights.matrix(name("ffn_latent_down.weight"), config.embedding, config.latent));
+    OXBOW_ASSIGN(parts.latent_up,
+                 weights.matrix(name("ffn_latent_up.weight"), config.latent, config.embedding));
   }
-  OXBOW_ASSIGN(parts.up, weights.experts(name("ffn_up_exps.weight"), embedding, width, config.experts));
-  OXBOW_ASSIGN(parts.down, weights.experts(name("ffn_down_exps.weight"), width, embedding, config.experts));
+  const std::string fused = name("ffn_gate_up_exps.weight");
+  if (has_gate(config.activation) && weights.has(fused)) {
+    const auto half = [&](size_t first) {
+      return weights.expert_rows(fused, inputs, 2 * width, width, experts,
+                                 [first](size_t row) { return first + row; });
+    };
+    OXBOW_ASSIGN(parts.gate, half(0));
+    OXBOW_ASSIGN(parts.up, half(width));
+  } else {
+    if (has_gate(config.activation)) {
+      OXBOW_ASSIGN(parts.gate, weights.experts(name("ffn_gate_exps.weight"), inputs, width, experts));
+    }
+    OXBOW_ASSIGN(parts.up, weights.experts(name("ffn_up_exps.weight"), inputs, width, experts));
+  }
+  OXBOW_ASSIGN(parts.down, weights.experts(name("ffn_down_exps.weight"), width, inputs, experts));
   return std::make_unique<Experts>(config, std::move(parts));
 }
 

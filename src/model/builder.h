@@ -82,7 +82,8 @@ Result<std::unique_ptr<FeedForward>> build_dense(WeightLoader& weights, size_t l
 // expert_gating_func: 1 softmax, 2 sigmoid.
 Result<ExpertsConfig> read_experts(Hyperparameters& hyperparameters, const Network& network,
                                    size_t gating = 1);
-// Tensors ffn_gate_inp, exp_probs_b.bias (optional), ffn_{gate,up,down}_exps of a layer.
+// Tensors ffn_gate_inp, exp_probs_b.bias (optional), ffn_{gate,up,down}_exps of a layer; ffn_gate_up_exps may
+// stand for two of them, gate first. With a latent width also ffn_latent_down and ffn_latent_up.
 Result<std::unique_ptr<FeedForward>> build_experts(WeightLoader& weights, size_t layer,
                                                    const ExpertsConfig& config, size_t width);
 

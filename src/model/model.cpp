@@ -18,6 +18,13 @@ size_t Network::add_rope(const RopeConfig& config) {
 
 Result<std::unique_ptr<Model>> Model::load(std::shared_ptr<const gguf::File> file, ThreadPool& pool,
                                            const LoadOptions& options) {
+  auto model = build(file, pool, options);
+  if (model || model.error().kind == ErrorKind::kInvalidState) return model;
+  return fail(model.error().kind, "{}: {}", file->path(), model.error().message);
+}
+
+Result<std::unique_ptr<Model>> Model::build(std::shared_ptr<const gguf::File> file, ThreadPool& pool,
+                                            const LoadOptions& options) {
   OXBOW_ASSIGN(const auto name, file->find_string("general.architecture"));
   if (!name) return fail(ErrorKind::kInvalidInput, "the metadata key general.architecture is missing");
   const Architecture* architecture = find_architecture(*name);

@@ -23,7 +23,8 @@ using memory::TokenId;
 class Model {
  public:
   // Errors: kUnsupported naming the architecture, metadata key or tensor that this build cannot honour,
-  // kInvalidInput naming what is missing, misshapen or out of range.
+  // kInvalidInput naming what is missing, misshapen or out of range; both name the file. kInvalidState when
+  // options.progress stopped the load.
   static Result<std::unique_ptr<Model>> load(std::shared_ptr<const gguf::File> file, ThreadPool& pool,
                                              const LoadOptions& options = {});
 
@@ -56,6 +57,8 @@ class Model {
  private:
   struct Buffers;
   Model() = default;
+  static Result<std::unique_ptr<Model>> build(std::shared_ptr<const gguf::File> file, ThreadPool& pool,
+                                              const LoadOptions& options);
   Buffers carve(class Carver& carver, size_t rows, size_t outputs) const;
   void embed(const struct StepContext& context, std::span<const TokenId> tokens, float* x) const;
   void run_layer(const StepContext& context, const Layer& layer, struct NextSpec& next,

@@ -2,71 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <limits>
-#include <map>
 
-#include "engine/harness.h"
-#include "gguf/writer.h"
+#include "rewritten.h"
 
 namespace oxbow::model {
 namespace {
-
-using oxbow::testing::source_path;
-
-// A golden model, rewritten with changes: keys replaced, dropped or added, tensors dropped, reshaped or
-// added.
-class Rewritten {
- public:
-  explicit Rewritten(const std::string& name)
-      : source_(std::make_shared<const gguf::File>(
-            *gguf::File::open(source_path("tests/golden/" + name + ".gguf")))) {}
-
-  Rewritten& without(std::string key) {
-    dropped_.push_back(std::move(key));
-    return *this;
-  }
-  Rewritten& with(std::function<void(gguf::Writer&)> add) {
-    additions_.push_back(std::move(add));
-    return *this;
-  }
-  Rewritten& reshaped(std::string tensor, std::vector<uint64_t> shape) {
-    reshaped_[std::move(tensor)] = std::move(shape);
-    return *this;
-  }
-
-  Result<std::unique_ptr<Model>> load(const LoadOptions& options = {}) {
-    gguf::Writer writer;
-    for (const auto& [key, value] : source_->metadata()) {
-      if (std::ranges::find(dropped_, key) == dropped_.end()) writer.add_value(key, value);
-    }
-    for (const auto& add : additions_) add(writer);
-    for (const gguf::Tensor& tensor : source_->tensors()) {
-      if (std::ranges::find(dropped_, tensor.name) != dropped_.end()) continue;
-      const auto changed = reshaped_.find(tensor.name);
-      writer.add_tensor(tensor.name, tensor.type, changed == reshaped_.end() ? tensor.shape : changed->second,
-                        tensor.data);
-    }
-    auto bytes = writer.bytes();
-    if (!bytes) return tl::unexpected<Error>(bytes.error());
-    bytes_ = std::move(*bytes);
-    OXBOW_ASSIGN(gguf::File file, gguf::File::parse(bytes_, "test.gguf"));
-    ThreadPool pool(1);
-    return Model::load(std::make_shared<const gguf::File>(std::move(file)), pool, options);
-  }
-
-  std::string error(const LoadOptions& options = {}) {
-    const auto model = load(options);
-    return model ? "" : model.error().message;
-  }
-
- private:
-  std::shared_ptr<const gguf::File> source_;
-  std::vector<std::string> dropped_;
-  std::vector<std::function<void(gguf::Writer&)>> additions_;
-  std::map<std::string, std::vector<uint64_t>> reshaped_;
-  std::vector<std::byte> bytes_;
-};
 
 Rewritten dense() {
   return Rewritten("granitehybrid-dense");
@@ -74,7 +15,7 @@ Rewritten dense() {
 
 // Replaces a u32 key.
 Rewritten dense_with(const std::string& key, uint32_t value) {
-  return dense().without(key).with([=](gguf::Writer& writer) { writer.add_uint32(key, value); });
+  return dense().replace(key, [=](gguf::Writer& writer) { writer.add_uint32(key, value); });
 }
 
 TEST(Load, UnchangedCopyLoadsAndAnswersQuestions) {
@@ -148,7 +89,7 @@ TEST(Load, NamesAMissingKey) {
   for (const char* key :
        {"granitehybrid.block_count", "granitehybrid.embedding_length", "granitehybrid.attention.head_count",
         "granitehybrid.ssm.state_size", "granitehybrid.attention.layer_norm_rms_epsilon"}) {
-    EXPECT_EQ(dense().without(key).error(), fmt::format("the metadata key {} is missing", key));
+    EXPECT_EQ(dense().without(key).error(), fmt::format("test.gguf: the metadata key {} is missing", key));
   }
 }
 

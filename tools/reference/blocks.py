@@ -141,9 +141,10 @@ def swiglu(x, W, b, names=("ffn_gate", "ffn_up", "ffn_down")):
     return (silu(x @ g.T) * (x @ u.T)) @ d.T
 
 
-def moe(x, W, b, used, norm, scale=1.0, gating="softmax", relu2=False):
+def moe(x, W, b, used, norm, scale=1.0, gating="softmax", relu2=False, latent=None):
     T = x.shape[0]
     lg = x @ W[b + "ffn_gate_inp.weight"].T
+    x = x if latent is None else latent
     pr = softmax(lg) if gating == "softmax" else sig(lg)
     sel = pr + W[b + "exp_probs_b.bias"] if b + "exp_probs_b.bias" in W else pr
     U, D = W[b + "ffn_up_exps.weight"], W[b + "ffn_down_exps.weight"]

@@ -155,6 +155,8 @@ def build_nemotron_h(m):
         m.k("expert_weights_norm", BOOL, True)
         m.k("expert_weights_scale", F32, p.get("w_scale", 2.5))
         m.k("expert_group_count", U32, 1)
+        if "latent" in p:
+            m.k("moe_latent_size", U32, p["latent"])
     m.ssm_keys()
     m.vocab()
     m.embeddings()
@@ -169,7 +171,7 @@ def build_nemotron_h(m):
             m.lin(b + "ffn_up", p["n_embd"], p["n_ff"])
             m.lin(b + "ffn_down", p["n_ff"], p["n_embd"], 0.9)
         else:
-            m.moe(b, p["n_expert"], p["n_ff"], gate=False, gain=0.6, bias=True)
+            m.moe(b, p["n_expert"], p["n_ff"], gate=False, gain=0.6, bias=True, latent=p.get("latent"))
             m.lin(b + "ffn_up_shexp", p["n_embd"], p["n_ff_sh"])
             m.lin(b + "ffn_down_shexp", p["n_ff_sh"], p["n_embd"], 0.7)
 

@@ -30,8 +30,9 @@ def dense(m, i, h, names=("ffn_gate", "ffn_up", "ffn_down")):
     return swiglu(h, m.W, "blk.%d." % i, names)
 
 
-def experts(m, i, h, renormalise, scale=1.0, gating="softmax", relu2=False):
-    return moe(h, m.W, "blk.%d." % i, m.K("expert_used_count"), renormalise, scale, gating, relu2)
+def experts(m, i, h, renormalise, scale=1.0, gating="softmax", relu2=False, latent=None):
+    """latent: what the experts see instead of h, which still chooses them."""
+    return moe(h, m.W, "blk.%d." % i, m.K("expert_used_count"), renormalise, scale, gating, relu2, latent)
 
 
 def has_experts(m, i):
@@ -94,7 +95,11 @@ def nemotron_h(m, i, x):
         return x + (ssm2(m, i, h) if m.nkv[i] == 0 else attention(m, i, h, m.K("attention.key_length")))
     if not has_experts(m, i):
         return x + relu2("ffn_up", "ffn_down")
-    routed = experts(m, i, h, m.K("expert_weights_norm"), m.scale("expert_weights_scale"), "sigmoid", True)
+    settings = (m.K("expert_weights_norm"), m.scale("expert_weights_scale"), "sigmoid", True)
+    if m.K("moe_latent_size"):
+        routed = m.lin(i, "ffn_latent_up", experts(m, i, h, *settings, m.lin(i, "ffn_latent_down", h)))
+    else:
+        routed = experts(m, i, h, *settings)
     return x + routed + relu2("ffn_up_shexp", "ffn_down_shexp")
 
 

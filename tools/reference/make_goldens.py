@@ -111,6 +111,11 @@ MODELS = {
     "rwkv7-Q8_0": (
         "weights Q8_0, low-rank projections F32",
         "rwkv7", dict(TINY, n_layer=2, head_size=16, n_ff=64, r_w=8, r_a=8, r_v=8, r_g=8), "Q8_0"),
+    "nemotron_h_moe-latent": (
+        "experts on a latent width that the router does not see",
+        "nemotron_h_moe", dict(TINY, pattern="ME*", n_layer=3, n_head=2, n_kv=1, head_dim=16, n_ff=20, n_ff_sh=24,
+                               n_expert=4, n_used=2, latent=12, d_inner=32, ssm_heads=4, ssm_groups=1, d_state=16, tied=True),
+        "F32"),
 }
 
 

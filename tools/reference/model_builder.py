@@ -175,11 +175,15 @@ class Model:
         self.lin(b + names[1], n, n_ff)
         self.lin(b + names[2], n_ff, n, gain)
 
-    def moe(self, b, n_e, n_ff, gate=True, gain=2.0, bias=False):
+    def moe(self, b, n_e, n_ff, gate=True, gain=2.0, bias=False, latent=None):
         n = self.p["n_embd"]
         self.t(b + "ffn_gate_inp.weight", [n, n_e], Normal(1.0 / np.sqrt(n)))
         if bias:
             self.t(b + "exp_probs_b.bias", [n_e], Normal(0.1))
+        if latent:
+            self.lin(b + "ffn_latent_down", n, latent)
+            self.lin(b + "ffn_latent_up", latent, n)
+            n = latent
         if gate:
             self.lin3(b + "ffn_gate_exps", n, n_ff, n_e)
         self.lin3(b + "ffn_up_exps", n, n_ff, n_e)

@@ -27,11 +27,7 @@ Result<Settings> read_settings(Hyperparameters& hp, size_t layers, const Network
   OXBOW_ASSIGN(s.expert_width, hp.size_or("expert_feed_forward_length", 0));
   OXBOW_ASSIGN(s.shared_width, hp.size_or("expert_shared_feed_forward_length", 0));
   hp.ignore("expert_shared_count");  // the shared width covers all of them
-  OXBOW_ASSIGN(const size_t latent, hp.size_or("moe_latent_size", 0));
-  if (latent != 0) {
-    return fail(ErrorKind::kUnsupported, "{} is {}; this build runs experts on the full width only",
-                hp.key("moe_latent_size"), latent);
-  }
+  OXBOW_ASSIGN(s.experts.latent, hp.size_or("moe_latent_size", 0));
   ignore_rope(hp);
   return s;
 }

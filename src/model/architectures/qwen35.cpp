@@ -99,13 +99,42 @@ DeltaGates gate_places(QwenHybrid kind, const DeltaNetConfig& config) {
   return gates;
 }
 
+// attn_qkv and attn_gate, or the ssm_in of older Qwen3-Next files: per key head its q, its k, and the v and
+// the z of its value heads.
+Status load_inputs(WeightLoader& weights, size_t layer, QwenHybrid kind, const DeltaNetConfig& config,
+                   DeltaNetWeights& parts) {
+  const std::string fused = layer_tensor(layer, "ssm_in.weight");
+  const size_t channels = config.channels();
+  const size_t inner = config.inner();
+  if (kind != QwenHybrid::kNext || !weights.has(fused)) {
+    OXBOW_ASSIGN(parts.qkv,
+                 weights.matrix(layer_tensor(layer, "attn_qkv.weight"), config.embedding, channels));
+    OXBOW_ASSIGN(parts.z, weights.matrix(layer_tensor(layer, "attn_gate.weight"), config.embedding, inner));
+    return {};
+  }
+  const size_t n = config.head_dim;
+  const size_t share = inner / config.key_heads;
+  const size_t group = 2 * n + 2 * share;
+  const auto place = [=](size_t row, size_t width, size_t offset) {
+    return row / width * group + offset + row % width;
+  };
+  const size_t keys = config.key_width();
+  const auto qkv = [=](size_t row) {
+    if (row < keys) return place(row, n, 0);
+    return row < 2 * keys ? place(row - keys, n, n) : place(row - 2 * keys, share, 2 * n);
+  };
+  const auto z = [=](size_t row) { return place(row, share, 2 * n + share); };
+  OXBOW_ASSIGN(parts.qkv, weights.matrix_rows(fused, config.embedding, channels + inner, channels, qkv));
+  OXBOW_ASSIGN(parts.z, weights.matrix_rows(fused, config.embedding, channels + inner, inner, z));
+  return {};
+}
+
 Result<std::unique_ptr<Mixer>> build_delta_net(WeightLoader& weights, size_t layer, QwenHybrid kind,
                                                DeltaNetConfig config) {
   DeltaNetWeights parts;
   const auto name = [&](std::string_view part) { return layer_tensor(layer, part); };
   const size_t heads = config.value_heads;
-  OXBOW_ASSIGN(parts.qkv, weights.matrix(name("attn_qkv.weight"), config.embedding, config.channels()));
-  OXBOW_ASSIGN(parts.z, weights.matrix(name("attn_gate.weight"), config.embedding, config.inner()));
+  OXBOW_TRY(load_inputs(weights, layer, kind, config, parts));
   if (kind == QwenHybrid::kNext) {
     OXBOW_ASSIGN(parts.gates.emplace_back(),
                  weights.matrix(name("ssm_ba.weight"), config.embedding, 2 * heads));

@@ -14,17 +14,19 @@ struct Experts::Buffers {
   uint32_t* first_slot;  // [experts + 1]
   uint32_t* slot;        // [rows, used]: slot of an assignment
   uint32_t* token;       // [rows * used]: token of a slot
-  float* gathered;       // [rows * used, embedding]
+  float* latent;         // [rows, latent]
+  float* latent_sum;     // [rows, latent]
+  float* gathered;       // [rows * used, expert_inputs()]
   float* gate;           // [rows * used, width]
   float* up;
-  float* outputs;  // [rows * used, embedding]
-  kernels::QuantizedRows router_rows;
-  kernels::QuantizedRows quantized;  // [rows * used, max(embedding, width)]
+  float* outputs;                     // [rows * used, expert_inputs()]
+  kernels::QuantizedRows token_rows;  // [rows, max(embedding, latent)]
+  kernels::QuantizedRows quantized;   // [rows * used, max(expert_inputs(), width)]
 };
 
 size_t Experts::weight_bytes() const {
   return weights_.router.size_bytes() + weights_.gate.size_bytes() + weights_.up.size_bytes() +
-         weights_.down.size_bytes();
+         weights_.down.size_bytes() + weights_.latent_down.size_bytes() + weights_.latent_up.size_bytes();
 }
 
 Experts::Buffers Experts::carve(Carver& carver, size_t rows) const {
@@ -36,12 +38,14 @@ Experts::Buffers Experts::carve(Carver& carver, size_t rows) const {
   buffers.first_slot = carver.take<uint32_t>(config_.experts + 1);
   buffers.slot = carver.take<uint32_t>(slots);
   buffers.token = carver.take<uint32_t>(slots);
-  buffers.gathered = carver.floats(slots * config_.embedding);
+  buffers.latent = carver.floats(rows * config_.latent);
+  buffers.latent_sum = carver.floats(rows * config_.latent);
+  buffers.gathered = carver.floats(slots * config_.expert_inputs());
   buffers.gate = carver.floats(slots * weights_.gate.rows());
   buffers.up = carver.floats(slots * weights_.up.rows());
-  buffers.outputs = carver.floats(slots * config_.embedding);
-  buffers.router_rows = carver.quantized(rows, config_.embedding);
-  buffers.quantized = carver.quantized(slots, std::max(config_.embedding, weights_.up.rows()));
+  buffers.outputs = carver.floats(slots * config_.expert_inputs());
+  buffers.token_rows = carver.quantized(rows, std::max(config_.embedding, config_.latent));
+  buffers.quantized = carver.quantized(slots, std::max(config_.expert_inputs(), weights_.up.rows()));
   return buffers;
 }
 
@@ -53,22 +57,35 @@ size_t Experts::scratch_bytes(size_t rows, int) const {
 
 void Experts::run(const StepContext& context, size_t, const float* x, float* y) const {
   const size_t rows = context.rows();
-  const size_t slots = rows * config_.used;
   const size_t embedding = config_.embedding;
-  const size_t width = weights_.up.rows();
+  const size_t latent = config_.latent;
   Carver carver(context.scratch);
   const Buffers buffers = carve(carver, rows);
-  const auto input = make_activations(context, x, embedding, rows, embedding,
-                                      weights_.router.takes_quantized_rows(), buffers.router_rows);
+  bool quantize = weights_.router.takes_quantized_rows();
+  if (latent > 0) quantize |= weights_.latent_down.takes_quantized_rows();
+  const auto input = make_activations(context, x, embedding, rows, embedding, quantize, buffers.token_rows);
   multiply(context, weights_.router, input, buffers.probabilities, config_.experts);
   route(context, rows, buffers);
   group(rows, buffers);
-  gather(context, rows, x, buffers);
+  if (latent == 0) return run_chosen(context, x, buffers, y);
 
+  multiply(context, weights_.latent_down, input, buffers.latent, latent);
+  run_chosen(context, buffers.latent, buffers, buffers.latent_sum);
+  const auto sum = make_activations(context, buffers.latent_sum, latent, rows, latent,
+                                    weights_.latent_up.takes_quantized_rows(), buffers.token_rows);
+  multiply(context, weights_.latent_up, sum, y, embedding);
+}
+
+void Experts::run_chosen(const StepContext& context, const float* x, const Buffers& buffers, float* y) const {
+  const size_t rows = context.rows();
+  const size_t slots = rows * config_.used;
+  const size_t inputs = config_.expert_inputs();
+  const size_t width = weights_.up.rows();
+  gather(context, rows, x, buffers);
   bool quantize = weights_.up.takes_quantized_rows();
   if (has_gate(config_.activation)) quantize |= weights_.gate.takes_quantized_rows();
   const auto grouped =
-      make_activations(context, buffers.gathered, embedding, slots, embedding, quantize, buffers.quantized);
+      make_activations(context, buffers.gathered, inputs, slots, inputs, quantize, buffers.quantized);
   if (has_gate(config_.activation)) multiply_grouped(context, weights_.gate, grouped, buffers, buffers.gate);
   multiply_grouped(context, weights_.up, grouped, buffers, buffers.up);
   activate(context, config_.activation, buffers.gate, buffers.up, slots, width);
@@ -77,12 +94,12 @@ void Experts::run(const StepContext& context, size_t, const float* x, float* y) 
   multiply_grouped(context, weights_.down, hidden, buffers, buffers.outputs);
   context.pool.run(rows, 4, [&](size_t begin, size_t end, int) {
     for (size_t row = begin; row < end; ++row) {
-      float* sum = y + row * embedding;
-      std::memset(sum, 0, embedding * sizeof(float));
+      float* sum = y + row * inputs;
+      std::memset(sum, 0, inputs * sizeof(float));
       for (size_t rank = 0; rank < config_.used; ++rank) {
         const size_t assignment = row * config_.used + rank;
-        context.kernels.add_scaled(buffers.outputs + buffers.slot[assignment] * embedding,
-                                   buffers.weights[assignment], embedding, sum);
+        context.kernels.add_scaled(buffers.outputs + buffers.slot[assignment] * inputs,
+                                   buffers.weights[assignment], inputs, sum);
       }
     }
   });
@@ -143,11 +160,10 @@ void Experts::group(size_t rows, const Buffers& buffers) const {
 }
 
 void Experts::gather(const StepContext& context, size_t rows, const float* x, const Buffers& buffers) const {
-  const size_t embedding = config_.embedding;
+  const size_t inputs = config_.expert_inputs();
   context.pool.run(rows * config_.used, 8, [&](size_t begin, size_t end, int) {
     for (size_t slot = begin; slot < end; ++slot) {
-      std::memcpy(buffers.gathered + slot * embedding, x + buffers.token[slot] * embedding,
-                  embedding * sizeof(float));
+      std::memcpy(buffers.gathered + slot * inputs, x + buffers.token[slot] * inputs, inputs * sizeof(float));
     }
   });
 }

@@ -13,15 +13,20 @@ struct ExpertsConfig {
   size_t embedding = 0;
   size_t experts = 0;
   size_t used = 0;
+  size_t latent = 0;        // width on which the experts work, when it is not the embedding
   bool renormalize = true;  // the chosen weights are divided by their sum
   bool sigmoid = false;  // each expert's weight is the sigmoid of its logit instead of the softmax over all
   float weight_scale = 1.0f;
   Activation activation = Activation::kSilu;
+
+  size_t expert_inputs() const { return latent > 0 ? latent : embedding; }
 };
 
 struct ExpertsWeights {
-  Matrix router;  // [embedding] -> experts
-  Matrix gate;    // `experts` matrices each; empty when the activation has no gate
+  Matrix router;       // [embedding] -> experts
+  Matrix latent_down;  // [embedding] -> latent and back; empty without a latent width
+  Matrix latent_up;
+  Matrix gate;  // `experts` matrices each; empty when the activation has no gate
   Matrix up;
   Matrix down;
   std::vector<float> selection_bias;  // [experts] or empty: added to the weights while choosing only
@@ -44,6 +49,8 @@ class Experts final : public FeedForward {
   void route(const StepContext& context, size_t rows, const Buffers& buffers) const;
   void choose(const float* probabilities, uint32_t* chosen, float* weights) const;  // of one row
   void group(size_t rows, const Buffers& buffers) const;
+  // The chosen experts' sum, on their own width: x and y are [rows, expert_inputs()].
+  void run_chosen(const StepContext& context, const float* x, const Buffers& buffers, float* y) const;
   void gather(const StepContext& context, size_t rows, const float* x, const Buffers& buffers) const;
   void multiply_grouped(const StepContext& context, const Matrix& w, const kernels::Activations& x,
                         const Buffers& buffers, float* y) const;
