@@ -13,7 +13,7 @@
 #include "gguf/file.h"
 #include "gguf/writer.h"
 #include "text/byte_pair_encoder.h"
-#include "text/chat.h"
+#include "text/chat_prompt.h"
 #include "text/stream_decoder.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
@@ -76,8 +76,7 @@ void use(const Tokenizer& tokenizer, std::string_view text) {
     (void)tokenizer.decode(tokens, parse_special);
     check_stream(tokenizer, tokens);
   }
-  const Message message{"user", std::string(text)};
-  (void)encode_chat(tokenizer, {&message, 1}, true);
+  (void)encode_chat(tokenizer, {std::string(text), {text.size() / 2}});
 }
 
 std::unique_ptr<Tokenizer> make_byte_level(std::string_view pre) {

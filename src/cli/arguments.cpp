@@ -26,6 +26,7 @@ constexpr auto kShortNames = std::to_array<Alias>({
     {"-ub", "--ubatch-size"},
     {"-co", "--color"},
     {"-cram", "--cache-ram"},
+    {"-rea", "--reasoning"},
 });
 
 // What other programs call it.
@@ -39,6 +40,9 @@ constexpr auto kOtherNames = std::to_array<Alias>({
     {"--repetition-penalty", "--repeat-penalty"},
     {"--system", "--system-prompt"},
     {"--kv-cache-dtype", "--cache-type-k"},
+    {"--hidethinking", "--hide-thinking"},
+    {"--nothink", "--no-think"},
+    {"--default-chat-template-kwargs", "--chat-template-kwargs"},
 });
 
 std::string spelling(std::string_view word) {

@@ -161,9 +161,18 @@ void Chat::regenerate_or_say_why(Next& next) {
 
 // Answers the current turn, which has no answer yet.
 Chat::Next Chat::answer() {
+  auto prompt = conversation_.prompt();
+  if (!prompt) {
+    console_.error(prompt.error().message);
+    conversation_.take_back();
+    if (!settings_.single_turn) return Next::kContinue;
+    leave(kExitRunTime);
+    return Next::kLeave;
+  }
+  settings_.answer.open_thinking = prompt->open_thinking;
   clear_interrupt();
   set_double_interrupt_exits(true);
-  Answer answer = generator_.answer(conversation_.tokens(), settings_.answer);
+  Answer answer = generator_.answer(prompt->tokens, settings_.answer);
   set_double_interrupt_exits(false);
   const int signal = pending_interrupt();
   if (answer.stop != StopReason::kClosed) {

@@ -1,45 +1,58 @@
 #pragma once
-// A conversation as tokens, piece by piece, so that what was said before keeps its tokens when a turn is
-// added.
+// The chat format of a session: which template, with which settings, and how an answer ends in it.
 
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "memory/state_spec.h"
-#include "text/chat.h"
+#include "cli/console.h"
+#include "cli/options.h"
+#include "text/chat_prompt.h"
 
 namespace oxbow::cli {
 
-using memory::TokenId;
-
-// The pieces one after the other are what text::encode_chat gives for the whole conversation, as long as the
-// answers' tokens are those that their texts would give. Keeps a reference to the tokenizer.
+// Immutable. Keeps references to the tokenizer.
 class ChatFormat {
  public:
-  explicit ChatFormat(const text::Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
+  // The template that the choices name, else the file's, else ChatML. Says on the console, once, what a
+  // person would not expect. Errors name the option or the file and what else could be tried.
+  static Result<ChatFormat> choose(const ChatChoices& choices, const gguf::File& file,
+                                   const text::Tokenizer& tokenizer, Console& console);
 
-  // The begin token where the vocabulary asks for one, and the system message unless it is empty.
-  std::vector<TokenId> head(const std::string& system) const;
-  // A user's message and the beginning of the answer.
-  std::vector<TokenId> question(const std::string& text) const;
-  // What follows an answer.
-  std::vector<TokenId> answer_end() const;
+  // A conversation up to the beginning of the next answer. messages: an array of objects with role and
+  // content. Errors say what the template does not take and what could be done.
+  Result<text::ChatText> render(const nlohmann::ordered_json& messages) const;
+  // The tokens of chat.text from byte `from` on. Nothing when the text cannot be cut there without changing
+  // them.
+  std::optional<std::vector<TokenId>> encode(const text::ChatText& chat, size_t from) const;
 
-  // The end of an answer as text, for a vocabulary that has no token for it; empty otherwise.
-  std::string_view stop_text() const;
+  // What ends an answer besides the vocabulary's own end tokens: a control token, or a text where the
+  // format's marks are no tokens of the vocabulary.
+  std::optional<TokenId> stop_token() const { return stop_token_; }
+  std::string_view stop_text() const { return stop_text_; }
 
  private:
-  std::vector<TokenId> encode(const std::string& role, const std::string& text, bool answer) const;
+  ChatFormat(const text::Tokenizer& tokenizer, text::ChatTemplate chat_template)
+      : tokenizer_(&tokenizer), template_(std::move(chat_template)) {}
 
-  const text::Tokenizer& tokenizer_;
+  Result<text::ChatText> render(const nlohmann::ordered_json& messages, bool add_generation_prompt) const;
+  void find_end_of_answers();
+  Status set_arguments(const ChatChoices& choices, Console& console);
+
+  const text::Tokenizer* tokenizer_;
+  text::ChatTemplate template_;
+  nlohmann::ordered_json arguments_ = nlohmann::ordered_json::object();
+  std::optional<TokenId> stop_token_;
+  std::string stop_text_;
 };
 
 // What a model file says about its chat format.
 enum class ChatSupport {
-  kChatMl,  // its own format is ChatML
-  kOther,   // it carries a template of another format
-  kNone,    // nothing: it completes text
+  kTemplate,  // it carries a template
+  kChatMl,    // no template, but ChatML's tokens
+  kNone,      // nothing: it completes text
 };
 ChatSupport chat_support(const gguf::File& file, const text::Vocabulary& vocabulary);
 

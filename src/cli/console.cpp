@@ -69,9 +69,12 @@ Console::Console(ColorChoice color, int verbosity)
     : stdin_is_terminal_(::isatty(STDIN_FILENO) == 1),
       stdout_is_terminal_(::isatty(STDOUT_FILENO) == 1),
       stderr_is_terminal_(::isatty(STDERR_FILENO) == 1),
-      color_(wants_color(color, stderr_is_terminal_,
-                         {std::getenv("NO_COLOR"), std::getenv("CLICOLOR_FORCE"), std::getenv("TERM")})),
-      verbosity_(verbosity) {}
+      verbosity_(verbosity) {
+  const ColorEnvironment environment{std::getenv("NO_COLOR"), std::getenv("CLICOLOR_FORCE"),
+                                     std::getenv("TERM")};
+  color_ = wants_color(color, stderr_is_terminal_, environment);
+  stdout_color_ = stdout_is_terminal_ && wants_color(color, true, environment);
+}
 
 void Console::write(std::string_view text) {
   while (!text.empty()) {

@@ -36,6 +36,8 @@ class Console {
   bool stdout_is_terminal() const { return stdout_is_terminal_; }
   bool stderr_is_terminal() const { return stderr_is_terminal_; }
   int verbosity() const { return verbosity_; }
+  // Whether text on stdout may be coloured: only on a terminal.
+  bool stdout_has_color() const { return stdout_color_; }
 
   // A whole line; an unfinished status line is erased first.
   template <typename... Args>
@@ -66,7 +68,7 @@ class Console {
   bool stdin_is_terminal_;
   bool stdout_is_terminal_;
   bool stderr_is_terminal_;
-  bool color_;
+  bool color_, stdout_color_;
   int verbosity_;
   bool has_status_ = false;
 };

@@ -30,16 +30,10 @@ std::string shorten(std::string_view text) {
 
 }  // namespace
 
-void Conversation::set_system(std::string text) {
-  system_ = std::move(text);
-  head_ = format_.head(system_);
-}
-
 void Conversation::ask(std::string text) {
   Turn turn;
   turn.parent = current_;
-  turn.question = format_.question(text);
-  turn.question_text = std::move(text);
+  turn.question = std::move(text);
   add(std::move(turn));
 }
 
@@ -60,21 +54,61 @@ void Conversation::take_back() {
   current_ = before_ask_;
 }
 
-std::vector<TokenId> Conversation::tokens() const {
+std::vector<size_t> Conversation::path() const {
   std::vector<size_t> path;
   for (size_t turn = current_; turn != 0; turn = turns_[turn].parent) path.push_back(turn);
   std::ranges::reverse(path);
-  std::vector<TokenId> tokens = head_;
-  const std::vector<TokenId> end = format_.answer_end();
-  const auto add = [&](const std::vector<TokenId>& part) {
-    tokens.insert(tokens.end(), part.begin(), part.end());
-  };
+  return path;
+}
+
+nlohmann::ordered_json Conversation::messages(const std::vector<size_t>& path) const {
+  using Json = nlohmann::ordered_json;
+  Json messages = Json::array();
+  if (!system_.empty()) messages.push_back({{"role", "system"}, {"content", system_}});
   for (const size_t number : path) {
-    add(turns_[number].question);
-    add(turns_[number].answer);
-    if (number != current_) add(end);
+    const Turn& turn = turns_[number];
+    messages.push_back({{"role", "user"}, {"content", turn.question}});
+    if (number == current_) break;
+    auto [thoughts, answer] = text::split_thinking(turn.answer_text, text::open_thinking(turn.prompt.text));
+    Json message = {{"role", "assistant"}, {"content", std::move(answer)}};
+    if (!thoughts.empty()) message["reasoning_content"] = std::move(thoughts);
+    messages.push_back(std::move(message));
   }
-  return tokens;
+  return messages;
+}
+
+std::vector<TokenId> Conversation::tokens_of(const text::ChatText& chat,
+                                             const std::vector<size_t>& path) const {
+  // Whether the text of a turn's prompt, and behind it `answer`, is how chat begins.
+  const auto repeats = [&](const text::ChatText& prompt, std::string_view answer) {
+    const std::string_view text = chat.text;
+    const auto end = std::ranges::lower_bound(chat.breaks, prompt.text.size());
+    return !prompt.text.empty() && text.starts_with(prompt.text) &&
+           text.substr(prompt.text.size()).starts_with(answer) &&
+           std::ranges::equal(std::ranges::subrange(chat.breaks.begin(), end), prompt.breaks);
+  };
+  for (auto number = path.rbegin(); number != path.rend(); ++number) {
+    const Turn& turn = turns_[*number];
+    const bool answered = *number != current_ && repeats(turn.prompt, turn.answer_text);
+    if (!answered && !repeats(turn.prompt, "")) continue;
+    const size_t from = turn.prompt.text.size() + (answered ? turn.answer_text.size() : 0);
+    const auto rest = format_->encode(chat, from);
+    if (!rest) continue;
+    std::vector<TokenId> tokens = turn.prompt_tokens;
+    if (answered) tokens.insert(tokens.end(), turn.answer.begin(), turn.answer.end());
+    tokens.insert(tokens.end(), rest->begin(), rest->end());
+    return tokens;
+  }
+  return *format_->encode(chat, 0);
+}
+
+Result<Prompt> Conversation::prompt() {
+  const std::vector<size_t> turns = path();
+  OXBOW_ASSIGN(text::ChatText chat, format_->render(messages(turns)));
+  Prompt prompt{tokens_of(chat, turns), text::open_thinking(chat.text)};
+  turns_[current_].prompt = std::move(chat);
+  turns_[current_].prompt_tokens = prompt.tokens;
+  return prompt;
 }
 
 void Conversation::leave_for(size_t turn) {
@@ -93,7 +127,6 @@ bool Conversation::ask_again() {
   Turn turn;
   turn.parent = turns_[current_].parent;
   turn.question = turns_[current_].question;
-  turn.question_text = turns_[current_].question_text;
   left_.push_back(current_);
   add(std::move(turn));
   return true;
@@ -124,7 +157,7 @@ void Conversation::clear() {
 }
 
 std::string Conversation::place() const {
-  return shorten(turns_[current_].question_text);
+  return shorten(turns_[current_].question);
 }
 
 std::vector<std::string> Conversation::describe() const {
@@ -139,7 +172,7 @@ void Conversation::describe_from(size_t turn, size_t depth, std::vector<std::str
   for (;;) {
     if (turn != 0) {
       lines.push_back(fmt::format("{} {:>3}  {}{}", turn == current_ ? '*' : ' ', turn,
-                                  std::string(2 * depth, ' '), shorten(turns_[turn].question_text)));
+                                  std::string(2 * depth, ' '), shorten(turns_[turn].question)));
     }
     children.clear();
     for (size_t i = 1; i < turns_.size(); ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-// A conversation that can go back and take another way: a tree of turns, kept as tokens.
+// A conversation that can go back and take another way: a tree of turns.
 
 #include <cstddef>
 #include <optional>
@@ -7,26 +7,34 @@
 #include <vector>
 
 #include "cli/chat_format.h"
+#include "text/thinking.h"
 
 namespace oxbow::cli {
 
 struct Turn {
   size_t parent = 0;  // the turn before, 0 for none
-  std::vector<TokenId> question;
-  std::string question_text;
+  std::string question;
+  // What the answer was, or is to be, generated from; empty until prompt() was called.
+  text::ChatText prompt;
+  std::vector<TokenId> prompt_tokens;
   std::vector<TokenId> answer;  // empty until there is one
   std::string answer_text;
+};
+
+struct Prompt {
+  std::vector<TokenId> tokens;
+  const text::ThinkingMarks* open_thinking = nullptr;  // the prompt's end opens thoughts with these
 };
 
 // Turns are numbered from 1; 0 is the start. Nothing is ever removed but by clear().
 class Conversation {
  public:
-  explicit Conversation(ChatFormat format, std::string system = {}) : format_(format) {
-    set_system(std::move(system));
-  }
+  // The format outlives the conversation.
+  explicit Conversation(const ChatFormat& format, std::string system = {})
+      : format_(&format), system_(std::move(system)) {}
 
   // Counts for all turns.
-  void set_system(std::string text);
+  void set_system(std::string text) { system_ = std::move(text); }
   const std::string& system() const { return system_; }
 
   // A new turn after the current one; it becomes the current one.
@@ -36,9 +44,10 @@ class Conversation {
   // Takes back the last ask() or ask_again(), as long as that turn is the newest one.
   void take_back();
 
-  // Everything up to and including the current turn; ends with its question, or when it has an answer with
-  // the answer.
-  std::vector<TokenId> tokens() const;
+  // What the current turn's answer is generated from. The template renders the whole conversation; as far as
+  // it repeats what an earlier turn was made of, letter for letter, that turn's own tokens are kept, the
+  // answer's included, so that a session has nothing to evaluate again. Errors: those of ChatFormat::render.
+  Result<Prompt> prompt();
 
   // The turn before becomes the current one; false at the start.
   bool undo();
@@ -60,12 +69,14 @@ class Conversation {
 
  private:
   void add(Turn turn);
+  std::vector<size_t> path() const;  // the turns from the first to the current one
+  nlohmann::ordered_json messages(const std::vector<size_t>& path) const;
+  std::vector<TokenId> tokens_of(const text::ChatText& chat, const std::vector<size_t>& path) const;
   void leave_for(size_t turn);
   void describe_from(size_t turn, size_t depth, std::vector<std::string>& lines) const;
 
-  ChatFormat format_;
+  const ChatFormat* format_;
   std::string system_;
-  std::vector<TokenId> head_;
   std::vector<Turn> turns_ = std::vector<Turn>(1);  // [0] is the start
   size_t current_ = 0;
   size_t before_ask_ = 0;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <limits>
 
+#include "cli/answer_writer.h"
 #include "cli/interrupt.h"
 #include "cli/loading.h"
 #include "cli/progress.h"
@@ -24,7 +25,11 @@ double seconds_since(Clock::time_point start) {
 class Generator::Run {
  public:
   Run(Generator& generator, const AnswerOptions& options)
-      : g_(generator), options_(options), decoder_(generator.tokenizer_), stop_(options.stop_text) {}
+      : g_(generator),
+        options_(options),
+        decoder_(generator.tokenizer_),
+        stop_(options.stop_text),
+        writer_(generator.output_, generator.console_, options.hide_thinking, options.open_thinking) {}
 
   bool read_prompt(std::span<const TokenId> prompt) {
     Statistics& statistics = answer_.statistics;
@@ -70,6 +75,7 @@ class Generator::Run {
     } else {
       drop_tokens_of_stop_text();
     }
+    check(writer_.finish());
     Statistics& statistics = answer_.statistics;
     if (!answer_.tokens.empty())
       statistics.answer_seconds = seconds_since(start_) - statistics.prompt_seconds;
@@ -84,9 +90,10 @@ class Generator::Run {
   bool next() {
     const TokenId token = sample();
     if (answer_.tokens.empty()) answer_.statistics.first_token_seconds = seconds_since(start_);
-    if (!options_.ignore_eos && g_.tokenizer_.vocabulary().is_end_of_generation(token)) return false;
+    if (!options_.ignore_eos && ends(token)) return false;
     answer_.tokens.push_back(token);
     show(decoder_.push(token));
+    show(hidden_thinking_mark(token));
     if (stop_.found()) return false;
     if (answer_.stop != StopReason::kEnd) return true;
     if (answer_.tokens.size() == static_cast<size_t>(options_.max_tokens)) return end(StopReason::kLength);
@@ -109,14 +116,31 @@ class Generator::Run {
     return g_.sampler_.sample(g_.logits_, g_.session_.tokens());
   }
 
+  bool ends(TokenId token) const {
+    return token == options_.stop_token || g_.tokenizer_.vocabulary().is_end_of_generation(token);
+  }
+
+  // Control tokens have no text, but one that opens or closes thoughts is part of the answer.
+  std::string hidden_thinking_mark(TokenId token) const {
+    if (!g_.tokenizer_.token_bytes(token).empty()) return {};
+    const std::string_view name = g_.tokenizer_.token_bytes(token, true);
+    for (const text::ThinkingMarks& marks : text::thinking_marks())
+      if (name == marks.open || name == marks.close) return std::string(name);
+    return {};
+  }
+
   void show(const std::string& text) { write(stop_.push(text)); }
 
   void write(const std::string& text) {
     answer_.text += text;
     if (g_.output_ == nullptr || answer_.stop == StopReason::kClosed) return;
-    if (auto status = g_.output_->write(text); !status) {
-      end_with(std::move(status).error());
-    } else if (g_.output_->is_closed()) {
+    check(writer_.push(text));
+  }
+
+  void check(Status written) {
+    if (!written) {
+      end_with(std::move(written).error());
+    } else if (g_.output_ != nullptr && g_.output_->is_closed()) {
       end(StopReason::kClosed);
     }
   }
@@ -141,6 +165,7 @@ class Generator::Run {
   const AnswerOptions& options_;
   text::StreamDecoder decoder_;
   StopText stop_;
+  AnswerWriter writer_;
   Answer answer_;
   Clock::time_point start_ = Clock::now();
 };

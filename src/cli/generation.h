@@ -12,6 +12,7 @@
 #include "cli/text_output.h"
 #include "engine/sampler.h"
 #include "engine/session.h"
+#include "text/thinking.h"
 #include "text/tokenizer.h"
 
 namespace oxbow::cli {
@@ -29,7 +30,7 @@ enum class StopReason {
 
 struct Answer {
   std::vector<TokenId> tokens;  // without the one that ended it
-  std::string text;
+  std::string text;             // with the thoughts and their marks
   StopReason stop = StopReason::kEnd;
   std::optional<Error> error;
   Statistics statistics;
@@ -38,7 +39,11 @@ struct Answer {
 struct AnswerOptions {
   int64_t max_tokens = -1;
   bool ignore_eos = false;
-  std::string_view stop_text;  // for vocabularies without a token that ends an answer
+  // Of the chat format, besides the vocabulary's own end tokens.
+  std::string_view stop_text;
+  std::optional<TokenId> stop_token;
+  const text::ThinkingMarks* open_thinking = nullptr;  // the prompt's end opens thoughts with these
+  bool hide_thinking = false;
 };
 
 // Keeps references to everything.

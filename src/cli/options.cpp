@@ -107,6 +107,24 @@ void add_prompt_options(OptionTable& table, std::optional<std::string>& prompt,
              [&file](const std::string& text) { file = text; });
 }
 
+void add_chat_options(OptionTable& table, RunOptions& o) {
+  table.group("Chat template (default: the model's own)");
+  table.text("--chat-template", "TEMPLATE", "Its text (Jinja), or a name: chatml, gemma, llama3, rwkv-world",
+             [&o](const std::string& text) { o.chat.chat_template = text; });
+  table.text("--chat-template-file", "FILE", "Read it from a file",
+             [&o](const std::string& text) { o.chat.template_file = text; });
+  table.text("--chat-template-kwargs", "JSON", "Variables for it, such as {\"enable_thinking\": false}",
+             [&o](const std::string& text) { o.chat.arguments = text; });
+  table.choice(
+      "--reasoning", "Whether models that can should think first (also -rea; default: the template's way)",
+      {"auto", "on", "off"}, "auto",
+      [&o](size_t i) { o.chat.think = i == 0 ? std::optional<bool>() : std::optional<bool>(i == 1); });
+  table.flag("--think", "The same as --reasoning on", [&o](int) { o.chat.think = true; });
+  table.flag("--no-think", "The same as --reasoning off", [&o](int) { o.chat.think = false; });
+  table.flag("--hide-thinking", "Do not show what the model thinks before it answers",
+             [&o](int) { o.hide_thinking = true; });
+}
+
 tl::unexpected<Stop> usage_error(const std::string& message) {
   return tl::unexpected<Stop>(Stop{kExitUsage, message});
 }
@@ -166,6 +184,7 @@ tl::expected<Command, Stop> parse_run(std::span<const std::string> arguments) {
   table.flag("--single-turn", "End the chat after one answer (also -st)",
              [&o](int) { o.single_turn = true; });
   table.flag("--ignore-eos", "Do not stop where the model wants to end", [&o](int) { o.ignore_eos = true; });
+  add_chat_options(table, o);
   add_sampling_options(table, o.sampling);
   table.group("Memory and speed");
   add_context_option(table, o.memory);
@@ -193,6 +212,11 @@ tl::expected<Command, Stop> parse_run(std::span<const std::string> arguments) {
     OXBOW_TRY(check_prompts(o.prompt, o.prompt_file));
     if (!o.system.empty() && o.system_file)
       return fail(ErrorKind::kInvalidInput, "there are two system prompts: -sys and -sysf");
+    if (o.chat.chat_template && o.chat.template_file)
+      return fail(ErrorKind::kInvalidInput,
+                  "there are two chat templates: --chat-template and --chat-template-file");
+    if (o.raw && (o.chat.chat_template || o.chat.template_file))
+      return fail(ErrorKind::kInvalidInput, "--raw completes plain text, without a chat template");
     if (o.raw && o.conversation)
       return fail(ErrorKind::kInvalidInput, "--raw and --conversation exclude each other");
     if (o.raw && (!o.system.empty() || o.system_file)) {

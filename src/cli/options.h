@@ -40,6 +40,14 @@ struct SamplingChoices {
   engine::SamplerSettings over(engine::SamplerSettings settings) const;
 };
 
+// How messages become a prompt.
+struct ChatChoices {
+  std::optional<std::string> chat_template;  // its text, or the name of a built-in one or of one in the file
+  std::optional<std::string> template_file;
+  std::string arguments;      // a JSON object; empty: none
+  std::optional<bool> think;  // nothing: as the template does by itself
+};
+
 struct RunOptions {
   ModelOptions common;
   MemoryChoices memory;
@@ -50,6 +58,8 @@ struct RunOptions {
   std::optional<std::string> system_file;
   int64_t predict = -1;  // -1: until the end
   size_t batch_tokens = 512;
+  ChatChoices chat;
+  bool hide_thinking = false;
   bool raw = false;
   bool ignore_eos = false;
   bool conversation = false;  // go on talking after the prompt

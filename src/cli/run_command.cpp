@@ -81,35 +81,29 @@ Result<Machine> set_up(const RunOptions& options, Console& console) {
   return machine;
 }
 
-// Whether the prompt is a message; says once when the format is not the model's own.
-bool uses_chat_format(const RunOptions& options, const Request& request, const Machine& machine,
-                      Console& console) {
-  if (options.raw) return false;
-  switch (chat_support(machine.model->file(), machine.tokenizer->vocabulary())) {
-    case ChatSupport::kChatMl:
-      return true;
-    case ChatSupport::kOther:
-      console.warn(
-          "this build does not run the model's own chat template; it uses ChatML, which may make answers "
-          "worse");
-      return true;
-    case ChatSupport::kNone:
-      break;
-  }
-  const bool chat = request.interactive || !request.system.empty();
-  if (chat)
-    console.warn("the model has no chat format; it uses ChatML, which the model may not know");
-  else
+// The chat format when the prompt is a message; nothing when it is text to complete.
+Result<std::optional<ChatFormat>> find_format(const RunOptions& options, const Request& request,
+                                              const Machine& machine, Console& console) {
+  if (options.raw) return std::nullopt;
+  const gguf::File& file = machine.model->file();
+  const bool chosen = options.chat.chat_template || options.chat.template_file;
+  const bool chat = chosen || request.interactive || !request.system.empty();
+  if (!chat && chat_support(file, machine.tokenizer->vocabulary()) == ChatSupport::kNone) {
     console.dim("The model has no chat format: it completes the text.");
-  return chat;
+    return std::nullopt;
+  }
+  OXBOW_ASSIGN(ChatFormat format, ChatFormat::choose(options.chat, file, *machine.tokenizer, console));
+  return format;
 }
 
 std::string as_json(const RunOptions& options, const Machine& machine, const Answer& answer,
-                    double load_seconds) {
+                    const AnswerOptions& limits, double load_seconds) {
   const Statistics& s = answer.statistics;
   Json json;
   json["model"] = machine.model->file().path();
-  json["text"] = answer.text;
+  const auto [thoughts, text] = text::split_thinking(answer.text, limits.open_thinking);
+  json["text"] = text;
+  if (!thoughts.empty()) json["thinking"] = thoughts;
   json["stop"] = stop_reason_name(answer.stop);
   json["seed"] = machine.seed;
   json["tokens"] = {{"prompt", s.prompt_tokens}, {"reused", s.reused_tokens}, {"answer", s.answer_tokens}};
@@ -131,7 +125,7 @@ int answer_once(const RunOptions& options, const Machine& machine, Generator& ge
   Answer answer = generator.answer(prompt, limits);
   const bool closed = answer.stop == StopReason::kClosed;
   if (options.json) {
-    if (auto status = output.write(as_json(options, machine, answer, load_seconds)); !status)
+    if (auto status = output.write(as_json(options, machine, answer, limits, load_seconds)); !status)
       answer.error = status.error();
   } else if (!closed && console.stdout_is_terminal()) {
     if (auto status = output.finish_line(); !status && !answer.error) answer.error = status.error();
@@ -157,34 +151,43 @@ void greet(const Machine& machine, Console& console) {
   console.dim("Write a message; /help lists the commands.");
 }
 
+// The tokens of text that is completed as it is.
+std::vector<TokenId> plain_tokens(const Machine& machine, const std::string& prompt) {
+  auto tokens = machine.tokenizer->encode(prompt, {.add_special = true, .parse_special = true});
+  const auto& vocabulary = machine.tokenizer->vocabulary();
+  if (vocabulary.add_eos() && !tokens.empty() && tokens.back() == vocabulary.eos()) tokens.pop_back();
+  return tokens;
+}
+
 int answer_request(const RunOptions& options, const Request& request, const Machine& machine,
                    double load_seconds, Console& console) {
-  const ChatFormat format(*machine.tokenizer);
-  const bool chat = uses_chat_format(options, request, machine, console);
-  const AnswerOptions limits{options.predict, options.ignore_eos,
-                             chat ? format.stop_text() : std::string_view()};
+  const auto format = find_format(options, request, machine, console);
+  if (!format) return report(console, format.error());
+  AnswerOptions limits{.max_tokens = options.predict, .ignore_eos = options.ignore_eos};
+  limits.hide_thinking = options.hide_thinking;
   engine::Session session(*machine.engine, machine.context);
   engine::Sampler sampler(machine.sampling);
-  TextOutput output(STDOUT_FILENO, console.stdout_is_terminal());
+  TextOutput output(STDOUT_FILENO, console.stdout_is_terminal(), console.stdout_has_color());
   Generator generator(session, *machine.tokenizer, sampler, console, options.json ? nullptr : &output);
   if (options.common.verbosity > 0) console.dim("seed {}", machine.seed);
-  Conversation conversation(format, request.system);
+  if (!*format) {
+    const auto tokens = plain_tokens(machine, *request.prompt);
+    return answer_once(options, machine, generator, output, tokens, limits, load_seconds, console);
+  }
+  limits.stop_text = (*format)->stop_text();
+  limits.stop_token = (*format)->stop_token();
+  Conversation conversation(**format, request.system);
   if (request.interactive) {
     greet(machine, console);
     Chat talk(*machine.engine, session, std::move(conversation), generator, output, console,
               {limits, options.single_turn, options.history});
     return talk.run(request.prompt);
   }
-  std::vector<TokenId> tokens;
-  if (chat) {
-    conversation.ask(*request.prompt);
-    tokens = conversation.tokens();
-  } else {
-    tokens = machine.tokenizer->encode(*request.prompt, {.add_special = true, .parse_special = true});
-    const auto& vocabulary = machine.tokenizer->vocabulary();
-    if (vocabulary.add_eos() && !tokens.empty() && tokens.back() == vocabulary.eos()) tokens.pop_back();
-  }
-  return answer_once(options, machine, generator, output, tokens, limits, load_seconds, console);
+  conversation.ask(*request.prompt);
+  auto prompt = conversation.prompt();
+  if (!prompt) return report(console, prompt.error());
+  limits.open_thinking = prompt->open_thinking;
+  return answer_once(options, machine, generator, output, prompt->tokens, limits, load_seconds, console);
 }
 
 }  // namespace

@@ -82,15 +82,18 @@ std::string describe_tokenizer(const Subject& s) {
 
 std::string describe_chat(const Subject& s) {
   if (s.tokenizer == nullptr) return "none";
-  switch (chat_support(s.file(), s.tokenizer->vocabulary())) {
-    case ChatSupport::kChatMl:
-      return "ChatML";
-    case ChatSupport::kOther:
-      return "a template of its own; Oxbow uses ChatML instead";
-    case ChatSupport::kNone:
-      break;
+  const auto source = text::find_chat_template(s.file());
+  if (!source) {
+    return text::has_chatml_tokens(s.tokenizer->vocabulary()) ? "ChatML, without a template in the file"
+                                                              : "none: it completes text";
   }
-  return "none: it completes text";
+  if (const auto parsed = text::ChatTemplate::parse(*source); !parsed)
+    return fmt::format("a template that cannot be used ({})", parsed.error().message);
+  std::string text = "a template";
+  if (source->find("<|im_start|>") != std::string::npos) text += " (ChatML)";
+  const auto names = text::chat_template_names(s.file());
+  if (!names.empty()) text += fmt::format(", and by name: {}", fmt::join(names, ", "));
+  return text;
 }
 
 class Lines {

@@ -24,6 +24,15 @@ Status TextOutput::write(std::string_view text) {
   return {};
 }
 
+Status TextOutput::write_dim(std::string_view text) {
+  if (!has_color_) return write(text);
+  const std::string shown = without_controls(text);
+  if (shown.empty()) return {};
+  OXBOW_TRY(write_bytes("\x1b[2m" + shown + "\x1b[0m"));
+  at_line_start_ = shown.back() == '\n';
+  return {};
+}
+
 Status TextOutput::finish_line() {
   return at_line_start_ ? Status() : write("\n");
 }

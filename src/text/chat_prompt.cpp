@@ -11,6 +11,13 @@ namespace {
 
 constexpr std::string_view kMark = "\xEF\xB7\x90";  // U+FDD0
 
+bool stands_for_itself(const Vocabulary& vocabulary, std::string_view text) {
+  const auto id = vocabulary.find(text);
+  if (!id) return false;
+  const TokenKind kind = vocabulary.kind(*id);
+  return kind == TokenKind::kControl || kind == TokenKind::kUserDefined;
+}
+
 bool is_thinking_mark(std::string_view text) {
   return std::ranges::any_of(thinking_marks(), [&](const ThinkingMarks& marks) {
     return text == marks.open || text == marks.close;
@@ -99,6 +106,10 @@ std::vector<TokenId> encode_chat(const Tokenizer& tokenizer, const ChatText& cha
   const bool begins = !tokens.empty() && tokens.front() == vocabulary.bos();
   if (from == 0 && vocabulary.add_bos() && !begins) tokens.insert(tokens.begin(), *vocabulary.bos());
   return tokens;
+}
+
+bool has_chatml_tokens(const Vocabulary& vocabulary) {
+  return stands_for_itself(vocabulary, "<|im_start|>") && stands_for_itself(vocabulary, "<|im_end|>");
 }
 
 }  // namespace oxbow::text

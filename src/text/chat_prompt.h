@@ -35,4 +35,7 @@ Result<ChatText> render_chat(const Tokenizer& tokenizer, const ChatTemplate& cha
 // asks for it, unless the template wrote it; the end token never.
 std::vector<TokenId> encode_chat(const Tokenizer& tokenizer, const ChatText& chat, size_t from = 0);
 
+// Whether `<|im_start|>` and `<|im_end|>` are tokens that stand for themselves: the vocabulary knows ChatML.
+bool has_chatml_tokens(const Vocabulary& vocabulary);
+
 }  // namespace oxbow::text

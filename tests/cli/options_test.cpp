@@ -186,5 +186,24 @@ TEST(Options, TheEnvironmentCountsLessThanTheCommandLine) {
   ::unsetenv("OXBOW_CTX_SIZE");
 }
 
+TEST(Options, TheChatTemplateAndItsSwitches) {
+  const RunOptions none = run_options({"-p", "x"});
+  EXPECT_FALSE(none.chat.chat_template || none.chat.template_file || none.chat.think || none.hide_thinking);
+  const RunOptions given = run_options(
+      {"--chat-template", "chatml", "--chat-template-kwargs", "{}", "-rea", "off", "--hide-thinking"});
+  EXPECT_EQ(given.chat.chat_template, "chatml");
+  EXPECT_EQ(given.chat.arguments, "{}");
+  EXPECT_EQ(given.chat.think, false);
+  EXPECT_TRUE(given.hide_thinking);
+  EXPECT_EQ(run_options({"--think"}).chat.think, true);
+  EXPECT_EQ(run_options({"--no-think"}).chat.think, false);
+  EXPECT_EQ(run_options({"--reasoning", "auto"}).chat.think, std::nullopt);
+  EXPECT_EQ(run_options({"--chat-template-file", "x.jinja"}).chat.template_file, "x.jinja");
+  EXPECT_NE(usage_error({"run", "--chat-template", "chatml", "--chat-template-file", "x"})
+                .find("two chat templates"),
+            std::string::npos);
+  EXPECT_NE(usage_error({"run", "--raw", "--chat-template", "chatml"}).find("--raw"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace oxbow::cli

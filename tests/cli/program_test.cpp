@@ -199,5 +199,85 @@ TEST(Program, HelpAndVersionGoToStdout) {
   }
 }
 
+TEST(Program, ChatsThroughTheTemplateThatIsGiven) {
+  const TemporaryFolder folder;
+  const std::string chatml =
+      "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+      "{{ '<|im_start|>assistant\\n' }}";
+  write_file(folder.path("t.jinja"), chatml);
+  const std::string expected = answer({"-p", "Hello", "-n", "8", "--ignore-eos"}).out;
+  for (const std::vector<std::string>& choice :
+       std::vector<std::vector<std::string>>{{"--chat-template", "chatml"},
+                                             {"--chat-template", chatml},
+                                             {"--chat-template-file", folder.path("t.jinja")}}) {
+    const ProgramRun run = answer({"-p", "Hello", "-n", "8", "--ignore-eos", choice[0], choice[1]});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_EQ(run.out, expected);
+    EXPECT_FALSE(contains(run.err, "ChatML")) << run.err;
+  }
+  const ProgramRun other =
+      answer({"-p", "Hello", "-n", "8", "--ignore-eos", "--chat-template", "{{ messages[0].content }}"});
+  EXPECT_NE(other.out, expected);
+}
+
+TEST(Program, WithoutATemplateInTheFileItSaysOnceThatItUsesChatMl) {
+  const ProgramRun run = answer({"-p", "Hello", "-n", "2"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const size_t first = run.err.find("ChatML");
+  ASSERT_NE(first, std::string::npos) << run.err;
+  EXPECT_EQ(run.err.find("ChatML", first + 1), std::string::npos) << run.err;
+}
+
+TEST(Program, ABrokenTemplateIsExplained) {
+  const TemporaryFolder folder;
+  write_file(folder.path("t.jinja"), "a\n{% if x %}");
+  const ProgramRun parsed = answer({"-p", "x", "--chat-template-file", folder.path("t.jinja")});
+  EXPECT_EQ(parsed.exit_code, 1);
+  EXPECT_EQ(parsed.out, "");
+  for (const char* part : {"t.jinja", "line 2", "'endif'", "--chat-template chatml"})
+    EXPECT_TRUE(contains(parsed.err, part)) << part << " in " << parsed.err;
+  const ProgramRun run = answer({"-p", "x", "--chat-template", "\n{{ messages.a.b }}"});
+  EXPECT_EQ(run.exit_code, 1);
+  for (const char* part : {"line 2", "no attribute 'a'", "--chat-template chatml"})
+    EXPECT_TRUE(contains(run.err, part)) << part << " in " << run.err;
+  const ProgramRun unknown = answer({"-p", "x", "--chat-template", "chatlm"});
+  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_TRUE(contains(unknown.err, "rwkv-world")) << unknown.err;
+  const ProgramRun arguments = answer({"-p", "x", "--chat-template-kwargs", "[1]"});
+  EXPECT_EQ(arguments.exit_code, 1);
+  EXPECT_TRUE(contains(arguments.err, "JSON object")) << arguments.err;
+  EXPECT_EQ(answer({"-p", "x", "--chat-template-file", folder.path("none")}).exit_code, 1);
+}
+
+TEST(Program, ASystemMessageThatTheTemplateRefusesIsNamed) {
+  const std::string chat_template =
+      "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('System role not supported') "
+      "}}{% endif %}"
+      "{{ m.content }}{% endfor %}";
+  const ProgramRun run = answer({"-p", "x", "-sys", "Be kind.", "--chat-template", chat_template});
+  EXPECT_EQ(run.exit_code, 1);
+  for (const char* part : {"takes no system message", "System role not supported", "--chat-template chatml"})
+    EXPECT_TRUE(contains(run.err, part)) << part << " in " << run.err;
+  EXPECT_EQ(answer({"-p", "x", "-n", "2", "--chat-template", chat_template}).exit_code, 0);
+}
+
+TEST(Program, ThoughtsCanBeHiddenAndStandApartInJson) {
+  // The prompt opens the thoughts, and this model closes none.
+  const std::string opens = "{{ messages[0].content }}<think>";
+  const ProgramRun shown = answer({"-p", "x", "-n", "6", "--ignore-eos", "--chat-template", opens});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_FALSE(shown.out.empty());
+  EXPECT_EQ(answer({"-p", "x", "-n", "6", "--ignore-eos", "--hide-thinking", "--chat-template", opens}).out,
+            "");
+  const ProgramRun json = answer({"-p", "x", "-n", "6", "--ignore-eos", "--json", "--chat-template", opens});
+  EXPECT_TRUE(contains(json.out, "\"text\":\"\"")) << json.out;
+  EXPECT_TRUE(contains(json.out, "\"thinking\":\"")) << json.out;
+  const ProgramRun without = answer({"-p", "x", "-n", "1", "--no-think", "--chat-template", opens});
+  EXPECT_TRUE(contains(without.err, "no switch for thinking")) << without.err;
+  const ProgramRun with =
+      answer({"-p", "x", "-n", "1", "--no-think", "--chat-template", "{{ enable_thinking }}"});
+  EXPECT_FALSE(contains(with.err, "no switch")) << with.err;
+}
+
 }  // namespace
 }  // namespace oxbow::testing
