@@ -20,6 +20,8 @@
 //   m ? a : b scale_by_power(a, n)                      a * 2^n, one rounding; 0.5 <= |a| <= 2, n integral,
 //   |n| <= 250 nearest_int(a)                            |a| < 2^22, nearest even to_float(i) bits(a)
 //   from_bits(i)          rounds to nearest even; reinterpret reduce_add(a) reduce_max(a) first_lane(a)
+//   of integers: max(i, i) reduce_add(i) reduce_max(i), store_bytes(p, i): the low byte of lanes in [-128,
+//   127]
 
 #include <cstddef>
 #include <cstdint>

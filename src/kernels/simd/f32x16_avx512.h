@@ -107,6 +107,18 @@ template <int kCount>
 OXBOW_INLINE I32x16 shift_right(I32x16 a) {
   return {_mm512_srai_epi32(a.v, kCount)};
 }
+OXBOW_INLINE I32x16 max(I32x16 a, I32x16 b) {
+  return {_mm512_max_epi32(a.v, b.v)};
+}
+OXBOW_INLINE int32_t reduce_max(I32x16 a) {
+  return _mm512_reduce_max_epi32(a.v);
+}
+OXBOW_INLINE int32_t reduce_add(I32x16 a) {
+  return _mm512_reduce_add_epi32(a.v);
+}
+OXBOW_INLINE void store_bytes(int8_t* p, I32x16 a) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(a.v));
+}
 OXBOW_INLINE F32x16 to_float(I32x16 a) {
   return {_mm512_cvtepi32_ps(a.v)};
 }

@@ -129,6 +129,24 @@ template <int kCount>
 OXBOW_INLINE I32x16 shift_right(I32x16 a) {
   return quarters<I32x16>([&](int i) { return a.q[i] >> kCount; });
 }
+OXBOW_INLINE I32x16 max(I32x16 a, I32x16 b) {
+  return quarters<I32x16>([&](int i) {
+    const Int4 greater = a.q[i] > b.q[i];
+    return (a.q[i] & greater) | (b.q[i] & ~greater);
+  });
+}
+OXBOW_INLINE int32_t reduce_max(I32x16 a) {
+  int32_t largest = a.q[0][0];
+  for (int i = 1; i < 16; ++i) largest = a.q[i / 4][i % 4] > largest ? a.q[i / 4][i % 4] : largest;
+  return largest;
+}
+OXBOW_INLINE int32_t reduce_add(I32x16 a) {
+  const Int4 sum = (a.q[0] + a.q[1]) + (a.q[2] + a.q[3]);
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+OXBOW_INLINE void store_bytes(int8_t* p, I32x16 a) {
+  for (int i = 0; i < 16; ++i) p[i] = static_cast<int8_t>(a.q[i / 4][i % 4]);
+}
 OXBOW_INLINE F32x16 to_float(I32x16 a) {
   return quarters<F32x16>([&](int i) { return __builtin_convertvector(a.q[i], Float4); });
 }
