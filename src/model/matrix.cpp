@@ -46,6 +46,16 @@ kernels::Activations make_activations(const StepContext& context, const float* v
   return x;
 }
 
+kernels::Activations rows_of(const kernels::Activations& x, size_t first, size_t count) {
+  kernels::Activations rows = x;
+  rows.rows = count;
+  rows.values += first * x.stride;
+  rows.quantized.codes += first * x.quantized.code_stride;
+  rows.quantized.scales += first * x.quantized.block_stride;
+  rows.quantized.sums += 2 * first * x.quantized.block_stride;
+  return rows;
+}
+
 void multiply(const StepContext& context, const Matrix& w, const kernels::Activations& x, float* y,
               size_t y_stride) {
   const kernels::PanelMatrix view = w.view();

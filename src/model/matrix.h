@@ -35,6 +35,9 @@ kernels::Activations make_activations(const StepContext& context, const float* v
                                       size_t rows, size_t cols, bool quantize,
                                       const kernels::QuantizedRows& quantized);
 
+// Rows [first, first + count) of x.
+kernels::Activations rows_of(const kernels::Activations& x, size_t first, size_t count);
+
 // y[t, r] for all rows of x.
 void multiply(const StepContext& context, const Matrix& w, const kernels::Activations& x, float* y,
               size_t y_stride);

@@ -12,6 +12,7 @@ struct Experts::Buffers {
   uint32_t* chosen;      // [rows, used], best first
   float* weights;        // [rows, used]
   uint32_t* first_slot;  // [experts + 1]
+  uint32_t* busy;        // [1 + experts]: how many experts have slots, then which, ascending
   uint32_t* slot;        // [rows, used]: slot of an assignment
   uint32_t* token;       // [rows * used]: token of a slot
   float* latent;         // [rows, latent]
@@ -36,6 +37,7 @@ Experts::Buffers Experts::carve(Carver& carver, size_t rows) const {
   buffers.chosen = carver.take<uint32_t>(slots);
   buffers.weights = carver.floats(slots);
   buffers.first_slot = carver.take<uint32_t>(config_.experts + 1);
+  buffers.busy = carver.take<uint32_t>(config_.experts + 1);
   buffers.slot = carver.take<uint32_t>(slots);
   buffers.token = carver.take<uint32_t>(slots);
   buffers.latent = carver.floats(rows * config_.latent);
@@ -157,6 +159,10 @@ void Experts::group(size_t rows, const Buffers& buffers) const {
   // first[e] is now the end of expert e, that is the start of e + 1.
   for (size_t e = config_.experts; e > 0; --e) first[e] = first[e - 1];
   first[0] = 0;
+  buffers.busy[0] = 0;
+  for (size_t e = 0; e < config_.experts; ++e) {
+    if (first[e + 1] > first[e]) buffers.busy[++buffers.busy[0]] = static_cast<uint32_t>(e);
+  }
 }
 
 void Experts::gather(const StepContext& context, size_t rows, const float* x, const Buffers& buffers) const {
@@ -170,24 +176,18 @@ void Experts::gather(const StepContext& context, size_t rows, const float* x, co
 
 void Experts::multiply_grouped(const StepContext& context, const Matrix& w, const kernels::Activations& x,
                                const Buffers& buffers, float* y) const {
-  constexpr size_t kPanelsPerTask = 8;
+  constexpr size_t kPanelsPerTask = 16;  // a task packs its activations once: fewer panels, and that shows
   const size_t tasks_per_expert = ceil_div(w.view().panel_count(), kPanelsPerTask);
-  context.pool.run(config_.experts * tasks_per_expert, 1, [&](size_t begin, size_t end, int) {
+  context.pool.run(buffers.busy[0] * tasks_per_expert, 1, [&](size_t begin, size_t end, int) {
     for (size_t task = begin; task < end; ++task) {
-      const size_t expert = task / tasks_per_expert;
+      const size_t expert = buffers.busy[1 + task / tasks_per_expert];
       const size_t first = buffers.first_slot[expert];
       const size_t count = buffers.first_slot[expert + 1] - first;
-      if (count == 0) continue;
-      kernels::Activations rows = x;
-      rows.rows = count;
-      rows.values += first * x.stride;
-      rows.quantized.codes += first * x.quantized.code_stride;
-      rows.quantized.scales += first * x.quantized.block_stride;
-      rows.quantized.sums += 2 * first * x.quantized.block_stride;
       const kernels::PanelMatrix matrix = w.view(expert);
       const size_t panel = task % tasks_per_expert * kPanelsPerTask;
-      context.kernels.matmul(matrix, rows, panel, std::min(panel + kPanelsPerTask, matrix.panel_count()),
-                             y + first * w.rows(), w.rows());
+      context.kernels.matmul(matrix, rows_of(x, first, count), panel,
+                             std::min(panel + kPanelsPerTask, matrix.panel_count()), y + first * w.rows(),
+                             w.rows());
     }
   });
 }
