@@ -10,11 +10,11 @@
 namespace oxbow::model {
 
 struct Model::Buffers {
-  float* x;        // [rows, embedding]
-  float* normed;   // [rows, embedding]
-  float* y;        // [rows, embedding]
-  float* carried;  // [rows, carried_floats]
-  std::vector<RopeTable> ropes;
+  float* x;                     // [rows, embedding]
+  float* normed;                // [rows, embedding]
+  float* y;                     // [rows, embedding]
+  float* carried;               // [rows, carried_floats]
+  RopeTable* ropes;             // one per configuration
   kernels::QuantizedRows head;  // [outputs, embedding]
 };
 
@@ -24,10 +24,11 @@ Model::Buffers Model::carve(Carver& carver, size_t rows, size_t outputs) const {
   buffers.normed = carver.floats(std::max(rows, outputs) * network_.embedding);
   buffers.y = carver.floats(rows * network_.embedding);
   buffers.carried = carver.floats(rows * network_.carried_floats);
-  for (const Rope& rope : ropes_) {
-    const float* cos = carver.floats(rows * rope.pairs());
-    const float* sin = carver.floats(rows * rope.pairs());
-    buffers.ropes.push_back({cos, sin});
+  buffers.ropes = carver.take<RopeTable>(ropes_.size());
+  for (size_t i = 0; i < ropes_.size(); ++i) {
+    const float* cos = carver.floats(rows * ropes_[i].pairs());
+    const float* sin = carver.floats(rows * ropes_[i].pairs());
+    if (buffers.ropes != nullptr) buffers.ropes[i] = {cos, sin};
   }
   buffers.head = carver.quantized(outputs, network_.embedding);
   return buffers;
@@ -63,7 +64,8 @@ void Model::forward(const memory::StepViews& views, std::span<const TokenId> tok
               scratch.size() >= scratch_bytes(rows, output_rows.size(), pool.size()));
   Carver carver(scratch.data());
   const Buffers buffers = carve(carver, rows, output_rows.size());
-  const StepContext context{kernels::kernels(), pool, views, buffers.ropes, carver.rest(), buffers.carried};
+  const StepContext context{kernels::kernels(), pool,           views, {buffers.ropes, ropes_.size()},
+                            carver.rest(),      buffers.carried};
   for (size_t i = 0; i < ropes_.size(); ++i) {
     ropes_[i].fill(views.spans, const_cast<float*>(buffers.ropes[i].cos),
                    const_cast<float*>(buffers.ropes[i].sin));
