@@ -51,6 +51,7 @@ class BlobStore {
   // gone by the time it is asked for.
   virtual std::vector<Key> find(const Query& query) = 0;
 
+  // find() may go on naming the key where only the last find() knew how it is listed; get() is a miss.
   virtual void erase(const Key& key) = 0;
 
   virtual Statistics statistics() const = 0;

@@ -201,19 +201,14 @@ bool DiskStore::contains(const Key& key) {
 
 std::vector<Key> DiskStore::find(const Query& query) {
   index_.refresh();
-  std::vector<Key> found;
-  std::optional<std::pair<uint64_t, Hash128>> last;  // keys of one position share one hash
+  std::vector<Key> candidates;
   auto at = index_.entries().lower_bound(Key{.partition = query.partition});
   for (; at != index_.entries().end(); ++at) {
     const Key& key = at->first;
-    if (key.partition != query.partition || key.position > query.length || interrupted_) break;
-    if (!last || last->first != key.position) last.emplace(key.position, query.hash_of(key.position));
-    if (key.hash == last->second) found.push_back(key);
+    if (key.partition != query.partition || key.position > query.length) break;
+    candidates.push_back(key);
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Key& a, const Key& b) { return a.position > b.position; });
-  if (found.size() > query.limit) found.resize(query.limit);
-  return found;
+  return matches(query, std::move(candidates));
 }
 
 void DiskStore::erase(const Key& key) {

@@ -28,6 +28,9 @@ struct ObjectSection {
 struct Object {
   ObjectKind kind{};
   Fingerprint fingerprint{};
+  // Hash of the first block_begin(position) items (store/prefix.h): where Redis lists the object. Not kept in
+  // it.
+  Hash128 block_hash;
   std::vector<ObjectSection> sections;
   std::shared_ptr<const void> owner;
 

@@ -12,6 +12,14 @@
 
 namespace oxbow::stores {
 
+// Positions are grouped in blocks of this many; a block is named by the hash of all items before it.
+inline constexpr uint64_t kBlockItems = 64;
+
+// Where the block of a position begins.
+constexpr uint64_t block_begin(uint64_t position) {
+  return position / kBlockItems * kBlockItems;
+}
+
 // Hash of the first `position` items (tokens) of a sequence: XXH3-128 of their bytes. Owns a copy of the
 // bytes. Ascending positions cost one pass in all; going back starts over. One thread at a time.
 class PrefixHasher {
@@ -39,6 +47,10 @@ struct Query {
   std::function<Hash128(uint64_t position)> hash_of;
   size_t limit = 64;  // of keys in the answer
 };
+
+// Those of the candidates (any keys, in any order) that answer the query: their partition is the query's,
+// their hash that of the prompt's prefix. Longest first, of one prefix kinds ascending, at most query.limit.
+std::vector<Key> matches(const Query& query, std::vector<Key> candidates);
 
 // A query about all prefixes of `items`, trivially copyable values such as token ids.
 template <typename T>

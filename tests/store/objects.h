@@ -46,6 +46,14 @@ inline Object object_of(std::string text, Compression compression = Compression:
           .owner = owner};
 }
 
+// The same as object of the first `position` tokens.
+inline Object object_at(const std::vector<int32_t>& prompt, uint64_t position, std::string text,
+                        Compression compression = Compression::kNone) {
+  Object object = object_of(std::move(text), compression);
+  object.block_hash = query(prompt).hash_of(block_begin(position));
+  return object;
+}
+
 // The text of object_of(), or why there is none.
 inline std::string text_in(const std::optional<StoredObject>& object) {
   if (!object) return "(miss)";
@@ -83,11 +91,13 @@ inline void expect_contract(BlobStore& store) {
   EXPECT_TRUE(store.find(query(prompt)).empty());
 
   for (const uint64_t position : {uint64_t{1}, uint64_t{63}, uint64_t{64}, uint64_t{200}, uint64_t{300}}) {
-    EXPECT_TRUE(store.put(key_of(prompt, position), object_of("at " + std::to_string(position))));
+    EXPECT_TRUE(
+        store.put(key_of(prompt, position), object_at(prompt, position, "at " + std::to_string(position))));
   }
-  EXPECT_TRUE(store.put(key_of(prompt, 64, 2), object_of(std::string(100000, 'k'), Compression::kZstd)));
-  EXPECT_TRUE(store.put(key_of(other, 150), object_of("other prompt")));
-  EXPECT_TRUE(store.put(key_of(prompt, 250, 1, 2), object_of("other partition")));
+  EXPECT_TRUE(
+      store.put(key_of(prompt, 64, 2), object_at(prompt, 64, std::string(100000, 'k'), Compression::kZstd)));
+  EXPECT_TRUE(store.put(key_of(other, 150), object_at(other, 150, "other prompt")));
+  EXPECT_TRUE(store.put(key_of(prompt, 250, 1, 2), object_at(prompt, 250, "other partition")));
 
   EXPECT_EQ(text_in(store.get(key_of(prompt, 200))), "at 200");
   EXPECT_EQ(text_in(store.get(key_of(prompt, 64, 2))), std::string(100000, 'k'));
@@ -110,11 +120,12 @@ inline void expect_contract(BlobStore& store) {
   EXPECT_EQ(store.find(query(prompt, 2)), std::vector<Key>{key_of(prompt, 250, 1, 2)});
   EXPECT_TRUE(store.find(query(prompt, 3)).empty());
 
+  EXPECT_EQ(store.find(query(prompt)).size(), all.size());
   store.erase(key_of(prompt, 64));
   EXPECT_FALSE(store.get(key_of(prompt, 64)));
   EXPECT_EQ(store.find(query(prompt)).size(), all.size() - 1);
   EXPECT_EQ(store.statistics().puts, 8U);
-  EXPECT_TRUE(store.put(key_of(prompt, 300), object_of("at 300")));
+  EXPECT_TRUE(store.put(key_of(prompt, 300), object_at(prompt, 300, "at 300")));
   EXPECT_EQ(store.statistics().puts, 8U);
   EXPECT_EQ(store.statistics().known, 1U);
   EXPECT_EQ(store.statistics().hits, 3U);
