@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/cpu.h"
+#include "engine/fingerprint.h"
 
 namespace oxbow::engine {
 namespace {
@@ -43,6 +44,20 @@ Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const model::Mode
   }
   engine->logits_.resize(logits);
   return engine;
+}
+
+void Engine::add_store(std::unique_ptr<stores::BlobStore> store) {
+  tiers_.push_back(
+      std::make_unique<CacheTier>(memory_, make_fingerprint(*model_, options_.kv), std::move(store)));
+  memory_.set_observer([this](std::string_view partition, std::span<const TokenId> tokens,
+                              const memory::Checkpoint& checkpoint) {
+    for (const auto& tier : tiers_) tier->offer(partition, tokens, checkpoint);
+  });
+}
+
+void Engine::recall(std::span<const TokenId> prompt, std::string_view partition,
+                    std::chrono::milliseconds patience) {
+  for (const auto& tier : tiers_) tier->recall(partition, prompt, patience);
 }
 
 }  // namespace oxbow::engine

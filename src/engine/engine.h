@@ -9,6 +9,7 @@
 #include "base/aligned_buffer.h"
 #include "base/status.h"
 #include "base/thread_pool.h"
+#include "engine/cache_tier.h"
 #include "memory/memory.h"
 #include "model/model.h"
 
@@ -48,6 +49,15 @@ class Engine {
   const EngineOptions& options() const { return options_; }
   int threads() const { return pool_.size(); }
 
+  // Puts a store behind the memory: kept checkpoints go there, prompts find them again. Asked in the order in
+  // which they were added.
+  void add_store(std::unique_ptr<stores::BlobStore> store);
+  // Brings checkpoints that stores have for a prompt to memory. Waits no longer than `patience` for each
+  // store.
+  void recall(std::span<const TokenId> prompt, std::string_view partition,
+              std::chrono::milliseconds patience = std::chrono::seconds(10));
+  std::span<const std::unique_ptr<CacheTier>> tiers() const { return tiers_; }
+
   // Runs one step over the entries and commits it: afterwards each sequence holds its new tokens. Returns the
   // wanted logits, [rows, vocabulary] in the order of entries and tokens, valid until the next step. Errors
   // leave every sequence as it was: a token outside the vocabulary, more tokens or outputs than the options
@@ -64,6 +74,7 @@ class Engine {
   memory::Memory memory_;
   AlignedBuffer scratch_;
   std::vector<float> logits_;
+  std::vector<std::unique_ptr<CacheTier>> tiers_;  // after the memory whose blocks they hold
   // Of the current step; kept for their capacity.
   std::vector<memory::BatchEntry> batch_;
   std::vector<TokenId> tokens_;

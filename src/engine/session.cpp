@@ -28,6 +28,7 @@ Result<PromptResult> Session::prompt(std::span<const TokenId> tokens,
     return fail(ErrorKind::kOutOfBudget, "the prompt has {} tokens, the context holds {}", tokens.size(),
                 context_tokens_);
   }
+  engine_.recall(tokens, partition_);
   OXBOW_ASSIGN(const memory::Opened opened, engine_.memory().reopen(sequence_, tokens, boundaries));
   PromptResult result;
   result.tokens = tokens.size();

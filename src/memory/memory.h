@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -127,6 +128,20 @@ class Memory {
   // may have been evicted.
   Result<Restored> restore(const stores::ContainerReader& reader, std::string_view partition = {});
 
+  // Keeps a checkpoint that a store had: an object of snapshot_sections() and its segments, from the first
+  // token on. Errors as of restore; kOutOfBudget when it is worth less than what stands in its place.
+  Status admit(std::span<const TokenId> tokens, const stores::ContainerReader& reader,
+               std::span<const stores::ContainerReader* const> segments, std::string_view partition);
+  // Called with each checkpoint that is asked for (not those of the spacing) when it is kept, and with each
+  // that is evicted, before it goes. It may share blocks, and must not call the memory.
+  using Observer = std::function<void(std::string_view partition, std::span<const TokenId> tokens,
+                                      const Checkpoint& checkpoint)>;
+  void set_observer(Observer observer) { observer_ = std::move(observer); }
+  // What is known of a prompt, changing nothing.
+  PrefixTree::Match known(std::span<const TokenId> prompt, std::string_view partition) const {
+    return tree_.match(partition, prompt, prompt.empty() ? 0 : prompt.size() - 1);
+  }
+
   // Tokens held; kNotFound for an unknown sequence, as all calls.
   Result<size_t> length(SequenceId sequence) const;
   Result<std::span<const TokenId>> tokens(SequenceId sequence) const;
@@ -196,6 +211,7 @@ class Memory {
   Result<BlockRef> allocate(SequenceId sequence, size_t size_bytes, const char* what);
   // Evicts checkpoints that are worth less; an empty reference when that is not enough.
   BlockRef allocate_if_worth(size_t size_bytes, double worth);
+  void evict(PrefixTree::Entry& entry);
   void fill_views();
   void commit_entry(PendingSequence& pending, size_t accepted);
   void abandon();
@@ -206,6 +222,7 @@ class Memory {
   size_t reach_rows_ = 0;
   size_t scratch_bytes_ = 0;
   PrefixTree tree_;
+  Observer observer_;
   SequenceId next_id_ = 1;
   std::unordered_map<SequenceId, Sequence> sequences_;
   StepPlan plan_;

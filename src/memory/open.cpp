@@ -128,15 +128,22 @@ void Memory::keep_checkpoint(const Sequence& sequence, size_t position,
   Checkpoint checkpoint = history.clone_from(std::move(base), position, layout_);
   if (!layout_.has_recurrent()) checkpoint.drop_pages_before(position, layout_);
   const size_t floor = checkpoint.floor(layout_);
-  tree_.insert(sequence.partition, tokens, std::move(checkpoint), floor);
+  const bool asked_for = position == sequence.length || std::ranges::binary_search(sequence.marks, position);
+  const PrefixTree::Entry* entry = tree_.insert(sequence.partition, tokens, std::move(checkpoint), floor);
+  if (observer_ && asked_for) observer_(sequence.partition, tokens, entry->checkpoint);
 }
 
 void Memory::evict(size_t count) {
   for (; count > 0; --count) {
     PrefixTree::Entry* victim = tree_.victim(std::numeric_limits<double>::infinity());
     if (victim == nullptr) return;
-    tree_.evict(*victim);
+    evict(*victim);
   }
+}
+
+void Memory::evict(PrefixTree::Entry& entry) {
+  if (observer_) observer_(PrefixTree::partition_of(entry), PrefixTree::tokens_of(entry), entry.checkpoint);
+  tree_.evict(entry);
 }
 
 MemoryUse Memory::use() const {

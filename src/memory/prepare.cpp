@@ -221,7 +221,7 @@ BlockRef Memory::allocate_if_worth(size_t size_bytes, double worth) {
     if (block || free_before >= size_bytes + pool_.kSlackBytes) return block;
     PrefixTree::Entry* victim = tree_.victim(worth);
     if (victim == nullptr) return {};
-    tree_.evict(*victim);
+    evict(*victim);
   }
 }
 

@@ -59,6 +59,12 @@ class TableReader {
     return {};
   }
 
+  // Pages of whole segments may lie elsewhere.
+  bool is_in_segment(const KvGroup& group, uint64_t page, uint64_t length) const {
+    return group.window_tokens == 0 && page < length / snapshot::kSegmentTokens * snapshot::kSegmentPages &&
+           bytes_.size() >= 4 && load<uint32_t>(bytes_.data()) == StoredCheckpoint::kInSegment;
+  }
+
   // A block of exactly `size` bytes.
   Result<uint32_t> get_block(size_t size) {
     OXBOW_ASSIGN(const uint32_t index, get<uint32_t>());
@@ -108,8 +114,19 @@ class TableReader {
                                         ? 0
                                         : (floor + 1 - group.window_tokens) / kPagePositions;
       if (run.first > first_needed) return damaged("lacks pages that are in sight");
-      OXBOW_ASSIGN(run.blocks,
-                   get_blocks(ceil_div(checkpoint.length, kPagePositions) - run.first, group.page_bytes));
+      const uint64_t end = ceil_div(checkpoint.length, kPagePositions);
+      OXBOW_ASSIGN(const uint32_t count, get<uint32_t>());
+      if (count != end - run.first) return damaged("has too few or too many pages");
+      if (bytes_.size() / sizeof(uint32_t) < count) return damaged("is cut off");
+      for (uint64_t page = run.first; page < end; ++page) {
+        if (is_in_segment(group, page, checkpoint.length)) {
+          bytes_ = bytes_.subspan(sizeof(uint32_t));
+          run.blocks.push_back(StoredCheckpoint::kInSegment);
+          continue;
+        }
+        OXBOW_ASSIGN(const uint32_t block, get_block(group.page_bytes));
+        run.blocks.push_back(block);
+      }
       checkpoint.pages.push_back(std::move(run));
     }
     return checkpoint;

@@ -33,20 +33,24 @@ struct BlockUse {
 
 class SnapshotWriter {
  public:
-  SnapshotWriter(const MemoryLayout& layout, stores::ContainerWriter& writer)
-      : layout_(layout), writer_(writer) {}
+  SnapshotWriter(const MemoryLayout& layout, bool segments) : layout_(layout), segments_(segments) {}
 
-  Status write(std::span<const TokenId> tokens, std::span<const Checkpoint* const> checkpoints) {
-    OXBOW_TRY(writer_.add({snapshot::kTokens, 0}, std::as_bytes(tokens)));
+  SnapshotSections make(std::span<const TokenId> tokens, std::span<const Checkpoint* const> checkpoints) {
+    add({snapshot::kTokens, 0}, std::as_bytes(tokens));
     put_layout();
     table_.put(static_cast<uint32_t>(checkpoints.size()));
     for (const Checkpoint* checkpoint : checkpoints) put_checkpoint(*checkpoint);
-    OXBOW_TRY(writer_.add({snapshot::kCheckpoints, 0}, table_.get()));
-    for (size_t i = 0; i < uses_.size(); ++i) OXBOW_TRY(write_block(static_cast<uint32_t>(i), uses_[i]));
-    return {};
+    result_.buffers.emplace_back(table_.get().begin(), table_.get().end());
+    add({snapshot::kCheckpoints, 0}, result_.buffers.back());
+    for (size_t i = 0; i < uses_.size(); ++i) add_block(static_cast<uint32_t>(i), uses_[i]);
+    return std::move(result_);
   }
 
  private:
+  void add(stores::SectionId id, std::span<const std::byte> bytes) {
+    result_.sections.push_back({id, {bytes}, stores::Compression::kNone});
+  }
+
   void put_layout() {
     table_.put(static_cast<uint64_t>(layout_.state_bytes()));
     table_.put(static_cast<uint64_t>(layout_.row_bytes()));
@@ -95,35 +99,42 @@ class SnapshotWriter {
       table_.put(static_cast<uint64_t>(run.first));
       table_.put(static_cast<uint32_t>(run.blocks.size()));
       for (size_t i = 0; i < run.blocks.size(); ++i) {
-        table_.put(number(run.blocks[i], {BlockUse::kPage, g, nullptr, run.first + i, 0, checkpoint.length}));
+        const size_t page = run.first + i;
+        const bool in_segment = segments_ && layout_.groups()[g].window_tokens == 0 &&
+                                page < checkpoint.length / snapshot::kSegmentTokens * snapshot::kSegmentPages;
+        table_.put(in_segment
+                       ? StoredCheckpoint::kInSegment
+                       : number(run.blocks[i], {BlockUse::kPage, g, nullptr, page, 0, checkpoint.length}));
       }
     }
   }
 
-  Status write_block(uint32_t index, const BlockUse& use) {
+  void add_block(uint32_t index, const BlockUse& use) {
     const stores::SectionId id{snapshot::kBlock, index};
-    const size_t size = use.block->size_bytes();
-    if (use.role == BlockUse::kState) return writer_.add(id, {use.block->data(), size});
-    clean_.assign(size, std::byte{0});
+    const std::span<const std::byte> block(use.block->data(), use.block->size_bytes());
+    const size_t unit = use.role == BlockUse::kRows ? kRowPageTokens : kPagePositions;
+    const bool whole = use.begin <= use.page * unit && use.end >= (use.page + 1) * unit;
+    if (use.role == BlockUse::kState || whole) return add(id, block);
+    std::vector<std::byte>& clean = result_.buffers.emplace_back(block.size());
     if (use.role == BlockUse::kRows) {
-      copy_rows(use);
+      copy_rows(use, clean);
     } else {
-      copy_page(use);
+      copy_page(use, clean);
     }
-    return writer_.add(id, clean_);
+    add(id, clean);
   }
 
-  void copy_rows(const BlockUse& use) {
+  void copy_rows(const BlockUse& use, std::vector<std::byte>& clean) {
     const size_t start = use.page * kRowPageTokens;
     const size_t begin = std::max(use.begin, start);
     const size_t end = std::min(use.end, start + kRowPageTokens);
     if (begin >= end) return;
     const size_t offset = (begin - start) * layout_.row_bytes();
-    std::memcpy(clean_.data() + offset, use.block->data() + offset, (end - begin) * layout_.row_bytes());
+    std::memcpy(clean.data() + offset, use.block->data() + offset, (end - begin) * layout_.row_bytes());
   }
 
   // K lies as [head_dim_k, 64] and V as [64, head_dim_v] for each head.
-  void copy_page(const BlockUse& use) {
+  void copy_page(const BlockUse& use, std::vector<std::byte>& clean) {
     const size_t count = std::min(kPagePositions, use.end - use.page * kPagePositions);
     const std::byte* from = use.block->data();
     for (const KvPlace& place : layout_.kv()) {
@@ -134,28 +145,52 @@ class SnapshotWriter {
       const size_t dimensions = heads * place.k_head_bytes / dimension_bytes;
       for (size_t d = 0; d < dimensions; ++d) {
         const size_t offset = place.k_offset + d * dimension_bytes;
-        std::memcpy(clean_.data() + offset, from + offset, count * key_bytes);
+        std::memcpy(clean.data() + offset, from + offset, count * key_bytes);
       }
       for (size_t head = 0; head < heads; ++head) {
         const size_t offset = place.v_offset + head * place.v_head_bytes;
-        std::memcpy(clean_.data() + offset, from + offset, count * (place.v_head_bytes / kPagePositions));
+        std::memcpy(clean.data() + offset, from + offset, count * (place.v_head_bytes / kPagePositions));
       }
     }
   }
 
   const MemoryLayout& layout_;
-  stores::ContainerWriter& writer_;
+  bool segments_;
   Bytes table_;
   std::vector<BlockUse> uses_;  // by number
   std::unordered_map<const void*, uint32_t> numbers_;
-  std::vector<std::byte> clean_;
+  SnapshotSections result_;
 };
 
 }  // namespace
 
+SnapshotSections snapshot_sections(const MemoryLayout& layout, std::span<const TokenId> tokens,
+                                   std::span<const Checkpoint* const> checkpoints, bool segments) {
+  return SnapshotWriter(layout, segments).make(tokens, checkpoints);
+}
+
+SnapshotSections segment_sections(const MemoryLayout& layout, std::span<const TokenId> tokens,
+                                  const Checkpoint& checkpoint, size_t end) {
+  const size_t first_page = end / kPagePositions - snapshot::kSegmentPages;
+  SnapshotSections segment;
+  segment.sections.push_back({{snapshot::kTokens, 0}, {std::as_bytes(tokens.first(end))}});
+  for (size_t g = 0; g < layout.groups().size(); ++g) {
+    if (layout.groups()[g].window_tokens > 0) continue;
+    for (size_t i = 0; i < snapshot::kSegmentPages; ++i) {
+      const BlockRef& block = checkpoint.pages[g].at(first_page + i);
+      segment.sections.push_back({{snapshot::kBlock, segment_block(g, i)},
+                                  {std::span<const std::byte>(block.data(), block.size_bytes())}});
+    }
+  }
+  return segment;
+}
+
 Status write_snapshot(const MemoryLayout& layout, std::span<const TokenId> tokens,
                       std::span<const Checkpoint* const> checkpoints, stores::ContainerWriter& writer) {
-  return SnapshotWriter(layout, writer).write(tokens, checkpoints);
+  const SnapshotSections snapshot = snapshot_sections(layout, tokens, checkpoints);
+  for (const stores::ObjectSection& section : snapshot.sections)
+    OXBOW_TRY(writer.add(section.id, section.parts));
+  return {};
 }
 
 }  // namespace oxbow::memory
