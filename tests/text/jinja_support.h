@@ -41,7 +41,14 @@ inline std::string repeated(std::string_view part, size_t times) {
 }
 
 // Sanitizers make frames several times larger.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define OXBOW_LARGE_FRAMES
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define OXBOW_LARGE_FRAMES
+#endif
+#ifdef OXBOW_LARGE_FRAMES
 inline constexpr size_t kSmallStackBytes = size_t{6} << 20;
 #else
 inline constexpr size_t kSmallStackBytes = size_t{1} << 20;
