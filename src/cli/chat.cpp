@@ -4,11 +4,14 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 
 #include "cli/chat_commands.h"
+#include "cli/conversation_json.h"
 #include "cli/exit_code.h"
 #include "cli/input_text.h"
 #include "cli/interrupt.h"
+#include "cli/saved_sessions.h"
 #include "cli/values.h"
 
 namespace oxbow::cli {
@@ -108,6 +111,15 @@ Chat::Next Chat::handle(const Input& input) {
       else
         console_.say("There is nothing to take back.");
       break;
+    case ChatAction::kEdit:
+      edit(request.argument, next);
+      break;
+    case ChatAction::kSave:
+      save(request.argument);
+      break;
+    case ChatAction::kLoad:
+      load(request.argument);
+      break;
     case ChatAction::kSystem:
       set_system(request.argument);
       break;
@@ -159,6 +171,67 @@ void Chat::regenerate_or_say_why(Next& next) {
     console_.say("There is no message to answer again.");
 }
 
+void Chat::edit(const std::string& text, Next& next) {
+  if (text.empty()) {
+    console_.say("/edit needs the new message.");
+  } else if (conversation_.edit(text)) {
+    next = answer();
+  } else {
+    console_.say("There is no message to edit.");
+  }
+}
+
+namespace {
+
+std::string named_sessions() {
+  return sessions_folder(std::getenv("XDG_STATE_HOME"), std::getenv("HOME"));
+}
+
+}  // namespace
+
+bool Chat::write_session(const std::string& path) {
+  std::error_code ignored;
+  const auto folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+  const Status saved = session_.save(path, to_json(conversation_));
+  if (!saved) console_.error(saved.error().message);
+  return saved.has_value();
+}
+
+void Chat::save(const std::string& name) {
+  const auto path = session_path(name, named_sessions());
+  if (!path) return console_.say("/save: {}.", path.error().message);
+  if (write_session(*path))
+    console_.dim("Saved: {} tokens in {}.", format_count(session_.tokens().size()), *path);
+}
+
+void Chat::load(const std::string& name) {
+  if (name.empty()) {
+    const auto names = saved_sessions(named_sessions());
+    for (const std::string& one : names) console_.say("  {}", one);
+    if (names.empty()) console_.say("There are no saved conversations.");
+    return;
+  }
+  const auto path = session_path(name, named_sessions());
+  if (!path) return console_.say("/load: {}.", path.error().message);
+  if (const Status status = restore(*path); !status) return console_.error(status.error().message);
+  show_place();
+}
+
+Status Chat::restore(const std::string& path) {
+  OXBOW_ASSIGN(const engine::RestoredSession restored, session_.restore(path));
+  const size_t vocabulary = restored.other_model ? 0 : engine_.model().vocabulary();
+  if (Status status = from_json(restored.text, vocabulary, conversation_); !status)
+    return fail(status.error().kind, "{}: {}", path, status.error().message);
+  if (!restored.recompute_reason.empty()) {
+    console_.warn(fmt::format("{}: {}; the conversation is there, its {} tokens are evaluated again", path,
+                              restored.recompute_reason, restored.tokens.size()));
+  } else {
+    console_.dim("Restored {} tokens of {}.", format_count(restored.restored), path);
+  }
+  return {};
+}
+
 // Answers the current turn, which has no answer yet.
 Chat::Next Chat::answer() {
   auto prompt = conversation_.prompt();
@@ -184,6 +257,11 @@ Chat::Next Chat::answer() {
     conversation_.take_back();
   } else {
     conversation_.set_answer(answer.tokens, answer.text);
+    const Statistics& statistics = answer.statistics;
+    conversation_.set_cost(statistics.reused_tokens, statistics.prompt_tokens - statistics.reused_tokens);
+    reused_ += statistics.reused_tokens;
+    evaluated_ += statistics.prompt_tokens - statistics.reused_tokens;
+    if (!settings_.session_file.empty()) write_session(settings_.session_file);
     console_.dim("{}", format_statistics(answer.statistics));
   }
   if (answer.stop == StopReason::kContext) {
@@ -242,6 +320,15 @@ void Chat::show_stats() {
     console_.say("rewind    {} log rows at most; at least {} tokens can be taken back at no cost",
                  format_count(memory.reach_rows()), format_count(memory.reach_rows() / 2));
   }
+  const memory::MemoryUse use = memory.use();
+  console_.say("          {} buffers, {} sequences, {} in {} checkpoints", format_bytes(use.scratch_bytes),
+               format_bytes(use.sequence_bytes), format_bytes(use.checkpoint_bytes), use.checkpoints);
+  for (const auto& tier : engine_.tiers()) {
+    const stores::Statistics stored = tier->statistics();
+    console_.say("{:<10}{} in {} objects, {} hits, {} misses", tier->name(), format_bytes(stored.size_bytes),
+                 stored.objects, stored.hits, stored.misses);
+  }
+  console_.say("prompts   {} tokens reused, {} evaluated", format_count(reused_), format_count(evaluated_));
   console_.say("turns     {} in the tree, at turn {}", conversation_.turn_count(), conversation_.current());
 }
 

@@ -18,6 +18,7 @@ struct ChatSettings {
   AnswerOptions answer;
   bool single_turn = false;
   bool history = true;
+  std::string session_file;  // written after every answer; empty: none
 };
 
 // Keeps references to everything. An InterruptGuard lives as long as run().
@@ -32,6 +33,9 @@ class Chat {
         output_(output),
         console_(console),
         settings_(settings) {}
+
+  // Reads a saved conversation and its state, announcing what has to be evaluated again.
+  Status restore(const std::string& path);
 
   // Talks until the person leaves, starting with `first` as a message that was given already. Returns the
   // exit code.
@@ -51,6 +55,10 @@ class Chat {
   Next answer();
   Next say_message(const std::string& text);
   void regenerate_or_say_why(Next& next);
+  void edit(const std::string& text, Next& next);
+  void save(const std::string& name);
+  void load(const std::string& name);
+  bool write_session(const std::string& path);
   void set_system(const std::string& text);
   void attach_file(const std::string& path);
   void show_stats();
@@ -64,7 +72,9 @@ class Chat {
   TextOutput& output_;
   Console& console_;
   ChatSettings settings_;
-  std::string attached_;           // text of files for the next message
+  std::string attached_;  // text of files for the next message
+  size_t reused_ = 0;     // prompt tokens, over all answers
+  size_t evaluated_ = 0;
   bool warned_at_prompt_ = false;  // Ctrl-C in an empty line: the next one leaves
   int exit_code_ = 0;
 };

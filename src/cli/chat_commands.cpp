@@ -25,6 +25,9 @@ constexpr auto kActions = std::to_array<NamedAction>({
     {"/clear", ChatAction::kClear},
     {"/regen", ChatAction::kAgain},
     {"/undo", ChatAction::kUndo},
+    {"/edit", ChatAction::kEdit},
+    {"/save", ChatAction::kSave},
+    {"/load", ChatAction::kLoad},
     {"/system", ChatAction::kSystem},
     {"/stats", ChatAction::kStats},
     {"/read", ChatAction::kRead},
@@ -82,12 +85,15 @@ std::string_view chat_help() {
          "  /clear           forget the conversation\n"
          "  /regen           another answer to the last message\n"
          "  /undo            take the last message and its answer back\n"
+         "  /edit TEXT       another message in place of the last one\n"
          "  /system TEXT     set the system message; without a text, show it\n"
          "  /read FILE       put a file's text before the next message\n"
          "  /tree            all turns, also those that were taken back\n"
          "  /branch N        go on after turn N of the tree\n"
          "  /back            to where /undo, /regen or /branch left\n"
-         "  /stats           tokens and memory in use\n"
+         "  /save NAME       the conversation and its state, for /load NAME (a name with / is a path)\n"
+         "  /load NAME       go on with a saved conversation; without a name, list them\n"
+         "  /stats           tokens and memory in use, and what was reused\n"
          "  \"\"\"              begins and ends a message of several lines (also Alt-Enter, or paste them)\n"
          "  Ctrl-C stops an answer; what was written stays.";
 }

@@ -48,6 +48,11 @@ void Conversation::set_answer(std::vector<TokenId> tokens, std::string text) {
   turns_[current_].answer_text = std::move(text);
 }
 
+void Conversation::set_cost(size_t reused, size_t evaluated) {
+  turns_[current_].reused = reused;
+  turns_[current_].evaluated = evaluated;
+}
+
 void Conversation::take_back() {
   if (current_ == 0 || current_ != turns_.size() - 1) return;
   turns_.pop_back();
@@ -132,6 +137,12 @@ bool Conversation::ask_again() {
   return true;
 }
 
+bool Conversation::edit(std::string question) {
+  if (!ask_again()) return false;
+  turns_[current_].question = std::move(question);
+  return true;
+}
+
 bool Conversation::go_to(size_t turn) {
   if (turn >= turns_.size()) return false;
   leave_for(turn);
@@ -156,6 +167,13 @@ void Conversation::clear() {
   left_.clear();
 }
 
+void Conversation::replace(std::string system, std::vector<Turn> turns, size_t current) {
+  system_ = std::move(system);
+  turns_ = std::move(turns);
+  current_ = before_ask_ = current;
+  left_.clear();
+}
+
 std::string Conversation::place() const {
   return shorten(turns_[current_].question);
 }
@@ -171,8 +189,12 @@ void Conversation::describe_from(size_t turn, size_t depth, std::vector<std::str
   std::vector<size_t> children;
   for (;;) {
     if (turn != 0) {
-      lines.push_back(fmt::format("{} {:>3}  {}{}", turn == current_ ? '*' : ' ', turn,
-                                  std::string(2 * depth, ' '), shorten(turns_[turn].question)));
+      const Turn& shown = turns_[turn];
+      std::string line = fmt::format("{} {:>3}  {}{}", turn == current_ ? '*' : ' ', turn,
+                                     std::string(2 * depth, ' '), shorten(shown.question));
+      if (shown.reused + shown.evaluated > 0)
+        line += fmt::format("  ({} reused, {} evaluated)", shown.reused, shown.evaluated);
+      lines.push_back(std::move(line));
     }
     children.clear();
     for (size_t i = 1; i < turns_.size(); ++i) {

@@ -19,6 +19,8 @@ struct Turn {
   std::vector<TokenId> prompt_tokens;
   std::vector<TokenId> answer;  // empty until there is one
   std::string answer_text;
+  size_t reused = 0;     // tokens of the prompt that were not evaluated for this answer
+  size_t evaluated = 0;  // those that were
 };
 
 struct Prompt {
@@ -41,6 +43,7 @@ class Conversation {
   void ask(std::string text);
   // Of the current turn, which has none yet.
   void set_answer(std::vector<TokenId> tokens, std::string text);
+  void set_cost(size_t reused, size_t evaluated);
   // Takes back the last ask() or ask_again(), as long as that turn is the newest one.
   void take_back();
 
@@ -53,18 +56,23 @@ class Conversation {
   bool undo();
   // A new turn with the current one's question; false at the start.
   bool ask_again();
+  // A new turn beside the current one, with another question; false at the start.
+  bool edit(std::string question);
   // Any turn becomes the current one; false when there is no such number.
   bool go_to(size_t turn);
   // To where undo, ask_again or go_to last left; false when they did not.
   bool back();
   void clear();
+  // turns[0] is the start, parents come before their children, current < turns.size().
+  void replace(std::string system, std::vector<Turn> turns, size_t current);
 
   size_t current() const { return current_; }
   size_t turn_count() const { return turns_.size() - 1; }
   const Turn& turn(size_t number) const { return turns_[number]; }
   // The current turn's question in one line.
   std::string place() const;
-  // One line per turn, indented where the tree branches, the current one marked.
+  // One line per turn with the tokens reused and evaluated for it, indented where the tree branches, the
+  // current one marked.
   std::vector<std::string> describe() const;
 
  private:

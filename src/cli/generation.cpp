@@ -43,13 +43,16 @@ class Generator::Run {
                             prompt.size(), context, prompt.size() + 1)});
     }
     Progress progress(g_.console_, format_prompt);
-    auto result = g_.session_.prompt(prompt, [&](size_t done, size_t total) {
+    const auto go_on = [&](size_t done, size_t total) {
       progress.update(done, total);
       return pending_interrupt() == 0;
-    });
+    };
+    auto result = g_.session_.prompt(prompt, go_on, boundaries(prompt));
     statistics.prompt_seconds = seconds_since(start_);
     if (!result) return end_with(with_advice(std::move(result).error()));
     statistics.reused_tokens = result->reused;
+    statistics.matched_tokens = result->matched;
+    statistics.miss = memory::miss_name(result->miss);
     if (result->stopped) return end(StopReason::kInterrupted);
     return true;
   }
@@ -76,6 +79,8 @@ class Generator::Run {
       drop_tokens_of_stop_text();
     }
     check(writer_.finish());
+    // The next message continues here.
+    if (!answer_.error && !answer_.tokens.empty()) (void)g_.session_.keep();
     Statistics& statistics = answer_.statistics;
     if (!answer_.tokens.empty())
       statistics.answer_seconds = seconds_since(start_) - statistics.prompt_seconds;
@@ -86,6 +91,19 @@ class Generator::Run {
   }
 
  private:
+  // Later prompts part from this one near its end, where a template renders its last turn otherwise than the
+  // ones before it: before and after the control tokens there.
+  std::vector<size_t> boundaries(std::span<const TokenId> prompt) const {
+    constexpr size_t kNearTheEnd = 64;
+    std::vector<size_t> boundaries;
+    for (size_t i = prompt.size() - std::min(prompt.size(), kNearTheEnd); i < prompt.size(); ++i) {
+      if (g_.tokenizer_.vocabulary().kind(prompt[i]) != text::TokenKind::kControl) continue;
+      if (boundaries.empty() || boundaries.back() != i) boundaries.push_back(i);
+      boundaries.push_back(i + 1);
+    }
+    return boundaries;
+  }
+
   // One token. False when the model ended the answer.
   bool next() {
     const TokenId token = sample();

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 
 #include "base/cpu.h"
 #include "cli/interrupt.h"
 #include "cli/model_path.h"
 #include "cli/progress.h"
 #include "cli/statistics.h"
+#include "store/disk_store.h"
+#include "store/redis_store.h"
 
 namespace oxbow::cli {
 namespace {
@@ -75,6 +78,20 @@ Result<std::unique_ptr<engine::Engine>> make_engine(std::shared_ptr<const model:
   options.kv = memory.kv;
   auto engine = engine::Engine::create(std::move(model), options);
   if (!engine) return tl::unexpected<Error>(with_advice(std::move(engine).error()));
+  if (!memory.disk_folder.empty()) {
+    OXBOW_ASSIGN(auto store, stores::DiskStore::open(
+                                 {.directory = memory.disk_folder, .limit_bytes = memory.disk_bytes}));
+    (*engine)->add_store(std::move(store));
+  }
+  if (!memory.redis.empty()) {
+    stores::RedisOptions redis;
+    OXBOW_ASSIGN(redis.server, stores::parse_redis_server(memory.redis));
+    if (!memory.redis_key_file.empty()) {
+      OXBOW_ASSIGN(redis.authentication_key, stores::read_key_file(memory.redis_key_file));
+    }
+    if (const char* password = std::getenv("OXBOW_REDIS_PASSWORD")) redis.server.password = password;
+    (*engine)->add_store(std::make_unique<stores::RedisStore>(std::move(redis)));
+  }
   return engine;
 }
 

@@ -75,6 +75,23 @@ void add_memory_options(OptionTable& table, MemoryChoices& o) {
                 0, int64_t{1} << 30, "0", [&o](int64_t n) { o.budget_mib = static_cast<size_t>(n); });
 }
 
+void add_store_options(OptionTable& table, MemoryChoices& o) {
+  table.text("--cache-disk", "DIR", "Keep checkpoints in this folder, so that a restart finds them",
+             [&o](const std::string& text) { o.disk_folder = text; });
+  table.checked(
+      "--cache-disk-size", "BYTES", "Most bytes of that folder, such as 4G (16G)",
+      [](const std::string& text) {
+        return parse_size(text)
+                   ? std::string()
+                   : fmt::format("expected bytes such as 4G (default: 16G), \"{}\" was given", text);
+      },
+      [&o](const std::string& text) { o.disk_bytes = *parse_size(text); }, true);
+  table.text("--cache-redis", "HOST:PORT", "Share checkpoints through a Redis or Valkey server",
+             [&o](const std::string& text) { o.redis = text; });
+  table.text("--cache-redis-key-file", "FILE", "Authenticate what the server holds with the key in this file",
+             [&o](const std::string& text) { o.redis_key_file = text; });
+}
+
 void add_context_option(OptionTable& table, MemoryChoices& o) {
   table.integer(
       "-c,--ctx-size", "Tokens in the context; 0: the trained length (default: that, if memory allows)", 0,
@@ -177,6 +194,8 @@ tl::expected<Command, Stop> parse_run(std::span<const std::string> arguments) {
              [&o](const std::string& text) { o.system_file = text; });
   table.integer("-n,--predict,--n-predict", "Tokens to generate at most (-1: until the end, the default)", -1,
                 kMaxTokens, "-1", [&o](int64_t n) { o.predict = n; });
+  table.text("--session", "FILE", "Go on where FILE stopped; written after every answer",
+             [&o](const std::string& text) { o.session_file = text; });
   table.flag("--raw,--no-conversation", "Complete the text as it is, without a chat format (also -no-cnv)",
              [&o](int) { o.raw = true; });
   table.flag("--conversation", "Go on with a chat after the prompt's answer (also -cnv)",
@@ -189,6 +208,7 @@ tl::expected<Command, Stop> parse_run(std::span<const std::string> arguments) {
   table.group("Memory and speed");
   add_context_option(table, o.memory);
   add_memory_options(table, o.memory);
+  add_store_options(table, o.memory);
   add_thread_option(table, o.common);
   table.integer("-b,--batch-size,--ubatch-size",
                 "Prompt tokens that are computed together (also -ub; default: 512)", 1, kMaxStepTokens, "512",
@@ -217,6 +237,10 @@ tl::expected<Command, Stop> parse_run(std::span<const std::string> arguments) {
                   "there are two chat templates: --chat-template and --chat-template-file");
     if (o.raw && (o.chat.chat_template || o.chat.template_file))
       return fail(ErrorKind::kInvalidInput, "--raw completes plain text, without a chat template");
+    if (o.raw && !o.session_file.empty())
+      return fail(ErrorKind::kInvalidInput, "--raw completes plain text, --session keeps a conversation");
+    if (o.json && !o.session_file.empty())
+      return fail(ErrorKind::kInvalidInput, "--json and --session exclude each other");
     if (o.raw && o.conversation)
       return fail(ErrorKind::kInvalidInput, "--raw and --conversation exclude each other");
     if (o.raw && (!o.system.empty() || o.system_file)) {

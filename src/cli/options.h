@@ -28,6 +28,10 @@ struct MemoryChoices {
   memory::KvTypes kv;
   size_t rewind_bytes = 0;
   size_t budget_mib = 0;
+  std::string disk_folder;  // empty: no disk tier
+  uint64_t disk_bytes = uint64_t{16} << 30;
+  std::string redis;  // HOST:PORT; empty: no shared tier
+  std::string redis_key_file;
   int64_t context = -1;  // -1: as much as the model and the memory allow; 0: the model's trained length
 };
 
@@ -65,6 +69,7 @@ struct RunOptions {
   bool conversation = false;  // go on talking after the prompt
   bool single_turn = false;
   bool history = true;
+  std::string session_file;
   bool json = false;
   bool gpu_layers_given = false;
 };

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -106,7 +107,11 @@ std::string as_json(const RunOptions& options, const Machine& machine, const Ans
   if (!thoughts.empty()) json["thinking"] = thoughts;
   json["stop"] = stop_reason_name(answer.stop);
   json["seed"] = machine.seed;
-  json["tokens"] = {{"prompt", s.prompt_tokens}, {"reused", s.reused_tokens}, {"answer", s.answer_tokens}};
+  json["tokens"] = {{"prompt", s.prompt_tokens},
+                    {"matched", s.matched_tokens},
+                    {"reused", s.reused_tokens},
+                    {"miss", s.miss},
+                    {"answer", s.answer_tokens}};
   json["seconds"] = {{"load", load_seconds},
                      {"prompt", s.prompt_seconds},
                      {"first_token", s.first_token_seconds},
@@ -159,6 +164,13 @@ std::vector<TokenId> plain_tokens(const Machine& machine, const std::string& pro
   return tokens;
 }
 
+// A session file that exists is where the talk goes on.
+Status go_on(const RunOptions& options, Chat& talk) {
+  std::error_code error;
+  if (options.session_file.empty() || !std::filesystem::exists(options.session_file, error)) return {};
+  return talk.restore(options.session_file);
+}
+
 int answer_request(const RunOptions& options, const Request& request, const Machine& machine,
                    double load_seconds, Console& console) {
   const auto format = find_format(options, request, machine, console);
@@ -180,7 +192,14 @@ int answer_request(const RunOptions& options, const Request& request, const Mach
   if (request.interactive) {
     greet(machine, console);
     Chat talk(*machine.engine, session, std::move(conversation), generator, output, console,
-              {limits, options.single_turn, options.history});
+              {limits, options.single_turn, options.history, options.session_file});
+    if (auto status = go_on(options, talk); !status) return report(console, status.error());
+    return talk.run(request.prompt);
+  }
+  if (!options.session_file.empty()) {
+    Chat talk(*machine.engine, session, std::move(conversation), generator, output, console,
+              {limits, true, false, options.session_file});
+    if (auto status = go_on(options, talk); !status) return report(console, status.error());
     return talk.run(request.prompt);
   }
   conversation.ask(*request.prompt);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace oxbow::cli {
 
@@ -12,7 +13,9 @@ struct Statistics {
   size_t answer_steps = 0;    // tokens of the answer that were evaluated; the last one often is not
   double answer_seconds = 0;  // from the end of the prompt to the last token
   size_t prompt_tokens = 0;
-  size_t reused_tokens = 0;  // of the prompt, not evaluated again
+  size_t reused_tokens = 0;   // of the prompt, not evaluated again
+  size_t matched_tokens = 0;  // of the prompt, known; those that were not reused could not be resumed
+  std::string_view miss;      // why not more was reused
   double prompt_seconds = 0;
   double first_token_seconds = 0;  // from the start of the prompt; 0: there was none
   size_t context_used = 0;         // tokens

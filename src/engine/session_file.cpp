@@ -48,6 +48,7 @@ Result<RestoredSession> read_session(Engine& engine, const stores::ContainerRead
       session.tokens, [&](TokenId token) { return static_cast<size_t>(token) < vocabulary; });
   if (reader.fingerprint() != make_fingerprint(engine.model(), engine.options().kv)) {
     session.recompute_reason = "it was saved with another model file or other numeric settings";
+    session.other_model = true;
     if (!known) session.tokens.clear();  // of another vocabulary
     return start_again(engine, std::move(session), partition);
   }

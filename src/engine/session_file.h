@@ -17,7 +17,8 @@ struct RestoredSession {
   std::vector<TokenId> tokens;  // all that were saved; the caller evaluates what is not restored
   size_t restored = 0;
   std::string text;              // what the caller saved beside the tokens
-  std::string recompute_reason;  // why `restored` is less than the tokens; empty when it is not
+  std::string recompute_reason;  // why `restored` may be less than the tokens; empty: it is not
+  bool other_model = false;  // the fingerprint differs: token ids may mean something else here
 };
 
 // Writes a sequence, the kept checkpoints on its way, and `text` (the caller's: any bytes) to a file of mode
