@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kSlabBytes = size_t{4} << 20;
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kSystemPage = 4096;
+constexpr size_t kMostWarmBytes = size_t{128} << 20;
 
 // What a block takes of the system's memory.
 size_t stride_of(size_t block_bytes) {
@@ -25,6 +26,7 @@ size_t stride_of(size_t block_bytes) {
 struct Block {
   Slab* slab = nullptr;
   uint32_t references = 0;
+  bool warm = false;  // free, but resident
 };
 
 struct Slab {
@@ -34,7 +36,8 @@ struct Slab {
   std::byte* data = nullptr;
   size_t mapped_bytes = 0;
   std::vector<Block> blocks;
-  std::vector<uint32_t> free;  // indices, the next one to use last
+  std::vector<uint32_t> free;  // indices, the next one to use last; cold ones stand before warm ones
+  size_t warm_blocks = 0;
   bool full() const { return free.empty(); }
   bool empty() const { return free.size() == blocks.size(); }
   std::byte* at(const Block& block) const {
@@ -98,13 +101,16 @@ std::byte* BlockRef::data() const {
 BlockPool::BlockPool(size_t budget_bytes, bool poison) : budget_bytes_(budget_bytes), poison_(poison) {}
 
 BlockPool::~BlockPool() {
+  release_warm(0);
   OXBOW_CHECK(slabs_.empty());
 }
 
 BlockRef BlockPool::allocate(size_t size_bytes) {
   if (size_bytes == 0 || !reserve(stride_of(size_bytes))) return {};
   auto& slabs = slabs_[size_bytes];
-  auto slab = std::ranges::find_if(slabs, [](const auto& candidate) { return !candidate->full(); });
+  auto slab = std::ranges::find_if(slabs, [](const auto& candidate) { return candidate->warm_blocks > 0; });
+  if (slab == slabs.end())
+    slab = std::ranges::find_if(slabs, [](const auto& candidate) { return !candidate->full(); });
   if (slab == slabs.end()) {
     std::unique_ptr<Slab> made = make_slab(this, size_bytes);
     if (made == nullptr) {
@@ -114,26 +120,48 @@ BlockRef BlockPool::allocate(size_t size_bytes) {
     }
     slab = slabs.insert(slabs.end(), std::move(made));
   }
-  Block& block = (*slab)->blocks[(*slab)->free.back()];
-  (*slab)->free.pop_back();
+  Slab& from = **slab;
+  Block& block = from.blocks[from.free.back()];
+  from.free.pop_back();
   block.references = 1;
-  if (poison_) std::memset((*slab)->at(block), 0xff, size_bytes);
+  if (block.warm) {
+    block.warm = false;
+    --from.warm_blocks;
+    warm_bytes_ -= from.stride;
+  }
+  release_warm(std::min(kMostWarmBytes, free_bytes()));
+  if (poison_) std::memset(from.at(block), 0xff, size_bytes);
   return BlockRef(&block);
 }
 
 void BlockPool::free(Block& block) {
   Slab& slab = *block.slab;
   release(slab.stride);
-  if (poison_) {
-    std::memset(slab.at(block), 0xff, slab.block_bytes);
-  } else if (slab.block_bytes >= kSystemPage) {
-    ::madvise(slab.at(block), slab.stride, MADV_DONTNEED);
-  }
+  if (poison_) std::memset(slab.at(block), 0xff, slab.block_bytes);
   slab.free.push_back(static_cast<uint32_t>(&block - slab.blocks.data()));
-  if (!slab.empty()) return;
-  auto slabs = slabs_.find(slab.block_bytes);
-  std::erase_if(slabs->second, [&](const auto& candidate) { return candidate.get() == &slab; });
-  if (slabs->second.empty()) slabs_.erase(slabs);
+  block.warm = true;
+  ++slab.warm_blocks;
+  warm_bytes_ += slab.stride;
+  release_warm(std::min(kMostWarmBytes, free_bytes()));
+}
+
+// Gives warm blocks back to the system until no more than limit_bytes of them are left.
+void BlockPool::release_warm(size_t limit_bytes) {
+  for (auto size = slabs_.begin(); size != slabs_.end() && warm_bytes_ > limit_bytes;) {
+    auto& slabs = size->second;
+    for (const auto& slab : slabs) {
+      for (size_t i = 0; slab->warm_blocks > 0 && warm_bytes_ > limit_bytes; ++i) {
+        Block& block = slab->blocks[slab->free[i]];
+        if (!block.warm) continue;
+        block.warm = false;
+        --slab->warm_blocks;
+        warm_bytes_ -= slab->stride;
+        if (slab->stride >= kSystemPage) ::madvise(slab->at(block), slab->stride, MADV_DONTNEED);
+      }
+    }
+    std::erase_if(slabs, [](const auto& slab) { return slab->empty() && slab->warm_blocks == 0; });
+    size = slabs.empty() ? slabs_.erase(size) : std::next(size);
+  }
 }
 
 bool BlockPool::reserve(size_t size_bytes) {

@@ -44,7 +44,9 @@ class BlockRef {
 // The ledger of the one budget. Invariant: used_bytes() <= budget_bytes().
 //
 // Blocks of one size share slabs of a few megabytes, large blocks have one of their own: the system's count
-// of memory maps stays small, sizes do not fragment each other, and what is freed goes back to the system.
+// of memory maps stays small, and sizes do not fragment each other. Some of what is freed stays resident for
+// the next block of its size, because the system clears fresh memory; the rest goes back. Blocks in use and
+// these together stay within the budget, too.
 class BlockPool {
  public:
   // poison: blocks are filled with NaN when they are handed out and when they are freed, for tests.
@@ -70,9 +72,11 @@ class BlockPool {
  private:
   friend class BlockRef;
   void free(Block& block);
+  void release_warm(size_t limit_bytes);
 
   size_t budget_bytes_;
   size_t used_bytes_ = 0;
+  size_t warm_bytes_ = 0;  // free but resident
   bool poison_;
   std::map<size_t, std::vector<std::unique_ptr<Slab>>> slabs_;  // by block size
 };
