@@ -18,7 +18,7 @@ struct RestoredSession {
   size_t restored = 0;
   std::string text;              // what the caller saved beside the tokens
   std::string recompute_reason;  // why `restored` may be less than the tokens; empty: it is not
-  bool other_model = false;  // the fingerprint differs: token ids may mean something else here
+  bool other_model = false;      // the fingerprint differs: token ids may mean something else here
 };
 
 // Writes a sequence, the kept checkpoints on its way, and `text` (the caller's: any bytes) to a file of mode

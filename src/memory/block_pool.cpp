@@ -129,7 +129,7 @@ BlockRef BlockPool::allocate(size_t size_bytes) {
     --from.warm_blocks;
     warm_bytes_ -= from.stride;
   }
-  release_warm(std::min(kMostWarmBytes, free_bytes()));
+  release_warm(std::min({kMostWarmBytes, budget_bytes_ / 20, free_bytes()}));
   if (poison_) std::memset(from.at(block), 0xff, size_bytes);
   return BlockRef(&block);
 }
@@ -142,7 +142,7 @@ void BlockPool::free(Block& block) {
   block.warm = true;
   ++slab.warm_blocks;
   warm_bytes_ += slab.stride;
-  release_warm(std::min(kMostWarmBytes, free_bytes()));
+  release_warm(std::min({kMostWarmBytes, budget_bytes_ / 20, free_bytes()}));
 }
 
 // Gives warm blocks back to the system until no more than limit_bytes of them are left.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <map>
 
@@ -351,6 +352,13 @@ memory::MemoryOptions some_options(const model::Model& model, bool half, bool ti
   return options;
 }
 
+// OXBOW_MINUTES: go on with other seeds for that long for each model; each round prints its seed.
+bool time_is_left(std::chrono::steady_clock::time_point start) {
+  const char* minutes = std::getenv("OXBOW_MINUTES");
+  if (minutes == nullptr) return false;
+  return std::chrono::steady_clock::now() - start < std::chrono::minutes(std::atoi(minutes));
+}
+
 // OXBOW_CASES: random cases per model (default 150, a sixth of it for the models of the shared folder). A
 // failure prints the seed that repeats it through RC_PARAMS.
 rc::detail::TestParams parameters(const std::string& model, bool shared) {
@@ -378,27 +386,35 @@ TEST_P(SameBits, WhateverTheOperations) {
   size_t evaluated = 0;
   size_t reused = 0;
   size_t refused = 0;
-  const auto result = rc::detail::checkTestable(
-      [&] {
-        const auto threads = *rc::gen::inRange(1, 3);
-        const auto ops = *rc::gen::scale(0.8, rc::gen::container<std::vector<Op>>(rc::gen::arbitrary<Op>()));
-        const bool half = *rc::gen::arbitrary<bool>();
-        const bool tight = *rc::gen::inRange(0, 4) == 0;
-        const bool spaced = *rc::gen::arbitrary<bool>();
-        Players players(model, threads, some_options(*model, half, tight, spaced));
-        for (const Op& op : ops) players.play(op);
-        players.check();
-        ++cases;
-        operations += ops.size();
-        evaluated += players.evaluated();
-        reused += players.reused();
-        refused += players.refused();
-      },
-      rc::detail::TestMetadata{"same bits", GetParam()}, parameters(GetParam(), shared()));
-  std::ostringstream report;
-  rc::detail::printResultMessage(result, report);
-  rc::detail::SuccessResult success;
-  EXPECT_TRUE(result.match(success)) << report.str();
+  rc::detail::TestParams params = parameters(GetParam(), shared());
+  const auto start = std::chrono::steady_clock::now();
+  do {
+    std::printf("%s: RC_PARAMS=seed=%llu\n", GetParam().c_str(),
+                static_cast<unsigned long long>(params.seed));
+    const auto result = rc::detail::checkTestable(
+        [&] {
+          const auto threads = *rc::gen::inRange(1, 3);
+          const auto ops =
+              *rc::gen::scale(0.8, rc::gen::container<std::vector<Op>>(rc::gen::arbitrary<Op>()));
+          const bool half = *rc::gen::arbitrary<bool>();
+          const bool tight = *rc::gen::inRange(0, 4) == 0;
+          const bool spaced = *rc::gen::arbitrary<bool>();
+          Players players(model, threads, some_options(*model, half, tight, spaced));
+          for (const Op& op : ops) players.play(op);
+          players.check();
+          ++cases;
+          operations += ops.size();
+          evaluated += players.evaluated();
+          reused += players.reused();
+          refused += players.refused();
+        },
+        rc::detail::TestMetadata{"same bits", GetParam()}, params);
+    std::ostringstream report;
+    rc::detail::printResultMessage(result, report);
+    rc::detail::SuccessResult success;
+    EXPECT_TRUE(result.match(success)) << report.str();
+    ++params.seed;
+  } while (!HasFailure() && time_is_left(start));
   std::printf("%s: %zu random cases, %zu operations, %zu tokens evaluated, %zu reused, %zu steps refused\n",
               GetParam().c_str(), cases, operations, evaluated, reused, refused);
 }
