@@ -398,6 +398,10 @@ PrefixTree::Entry* PrefixTree::victim(double below) {
   }
 }
 
+void PrefixTree::pass_over(double worth) {
+  clock_ += (worth - clock_) / static_cast<double>(std::max<size_t>(entries_.size(), 1));
+}
+
 void PrefixTree::evict(Entry& entry) {
   clock_ = std::max(clock_, entry.priority);
   remove(entry, Miss::kEvicted);

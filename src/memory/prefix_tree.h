@@ -85,6 +85,9 @@ class PrefixTree {
   // The entry to evict next: the least worth of those whose going frees memory, else the least worth of all;
   // none when the tree is empty or when everything is worth at least `below`.
   Entry* victim(double below);
+  // A checkpoint of this worth was not kept, since everything there is worth more: the clock moves as far as
+  // it does on average when one is kept and another goes, so that what is never used cannot stay for ever.
+  void pass_over(double worth);
   // Takes the victim out and raises the clock to its worth.
   void evict(Entry& entry);
 

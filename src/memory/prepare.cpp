@@ -1,6 +1,7 @@
 // Memory::prepare: everything a step needs is reserved here, and nothing that exists is changed.
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -220,7 +221,10 @@ BlockRef Memory::allocate_if_worth(size_t size_bytes, double worth) {
     BlockRef block = pool_.allocate(size_bytes);
     if (block || free_before >= size_bytes + pool_.kSlackBytes) return block;
     PrefixTree::Entry* victim = tree_.victim(worth);
-    if (victim == nullptr) return {};
+    if (victim == nullptr) {
+      if (std::isfinite(worth)) tree_.pass_over(worth);
+      return {};
+    }
     evict(*victim);
   }
 }
