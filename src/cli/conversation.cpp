@@ -90,7 +90,7 @@ std::vector<TokenId> Conversation::tokens_of(const text::ChatText& chat,
     const auto end = std::ranges::lower_bound(chat.breaks, prompt.text.size());
     return !prompt.text.empty() && text.starts_with(prompt.text) &&
            text.substr(prompt.text.size()).starts_with(answer) &&
-           std::ranges::equal(std::ranges::subrange(chat.breaks.begin(), end), prompt.breaks);
+           std::equal(chat.breaks.begin(), end, prompt.breaks.begin(), prompt.breaks.end());
   };
   for (auto number = path.rbegin(); number != path.rend(); ++number) {
     const Turn& turn = turns_[*number];

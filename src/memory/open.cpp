@@ -67,8 +67,7 @@ void Memory::set_marks(Sequence& sequence, std::span<const TokenId> prompt,
   if (opened.matched >= opened.reused + kWorthKeepingTokens) mark(opened.matched);
   mark(prompt.size() - 1);
   std::ranges::sort(sequence.marks);
-  const auto repeated = std::ranges::unique(sequence.marks);
-  sequence.marks.erase(repeated.begin(), repeated.end());
+  sequence.marks.erase(std::unique(sequence.marks.begin(), sequence.marks.end()), sequence.marks.end());
 }
 
 void Memory::wanted_checkpoints(const Sequence& sequence, size_t from, size_t to,
@@ -82,8 +81,7 @@ void Memory::wanted_checkpoints(const Sequence& sequence, size_t from, size_t to
     }
   }
   std::ranges::sort(out);
-  const auto repeated = std::ranges::unique(out);
-  out.erase(repeated.begin(), repeated.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
 }
 
 Status Memory::keep(SequenceId id) {

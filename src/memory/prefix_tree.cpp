@@ -139,7 +139,7 @@ PrefixTree::Match PrefixTree::match(std::string_view partition, std::span<const 
   if (match.reused < limit) {
     match.miss = reason;
   } else {
-    match.miss = at.matched < tokens.size() && at.matched == limit ? Miss::kDiverged : Miss::kNone;
+    match.miss = limit + 1 < tokens.size() ? Miss::kDiverged : Miss::kNone;
   }
   return match;
 }

@@ -174,7 +174,7 @@ Result<std::vector<TokenId>> read_tokens(const stores::ContainerReader& reader) 
     return fail(ErrorKind::kInvalidInput, "the token ids take {} bytes, which is not a multiple of 4",
                 bytes.size());
   std::vector<TokenId> tokens(bytes.size() / sizeof(TokenId));
-  std::memcpy(tokens.data(), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(tokens.data(), bytes.data(), bytes.size());
   for (const TokenId token : tokens) {
     if (token < 0) return fail(ErrorKind::kInvalidInput, "a token id is {}", token);
   }
