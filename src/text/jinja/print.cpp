@@ -82,10 +82,11 @@ Status append_sequence_repr(Heap& heap, const Sequence& sequence, std::string& o
 }
 
 Status append_range_repr(Heap&, const Sequence& range, std::string& out) {
-  const auto at = [&](size_t i) { return *range.items[i].get<int64_t>(); };
+  // 128 bits: the end may lie one step beyond the largest integer.
+  const auto at = [&](size_t i) { return static_cast<__int128>(*range.items[i].get<int64_t>()); };
   const size_t size = range.items.size();
-  const int64_t first = size > 0 ? at(0) : 0, step = size > 1 ? at(1) - at(0) : 1;
-  out += fmt::format("range({}, {}", first, size > 0 ? at(size - 1) + step : 0);
+  const __int128 first = size > 0 ? at(0) : 0, step = size > 1 ? at(1) - at(0) : 1;
+  out += fmt::format("range({}, {}", first, size > 0 ? at(size - 1) + step : __int128{0});
   if (step != 1) out += fmt::format(", {}", step);
   out += ')';
   return {};
