@@ -132,8 +132,8 @@ class Memory {
   // token on. Errors as of restore; kOutOfBudget when it is worth less than what stands in its place.
   Status admit(std::span<const TokenId> tokens, const stores::ContainerReader& reader,
                std::span<const stores::ContainerReader* const> segments, std::string_view partition);
-  // Called with each checkpoint that is asked for (not those of the spacing) when it is kept, and with each
-  // that is evicted, before it goes. It may share blocks, and must not call the memory.
+  // Called with each checkpoint that is asked for (not those of the spacing) when it is kept; never when one
+  // is evicted, because what shares its blocks would keep them from being freed. It must not call the memory.
   using Observer = std::function<void(std::string_view partition, std::span<const TokenId> tokens,
                                       const Checkpoint& checkpoint)>;
   void set_observer(Observer observer) { observer_ = std::move(observer); }
@@ -211,7 +211,6 @@ class Memory {
   Result<BlockRef> allocate(SequenceId sequence, size_t size_bytes, const char* what);
   // Evicts checkpoints that are worth less; an empty reference when that is not enough.
   BlockRef allocate_if_worth(size_t size_bytes, double worth);
-  void evict(PrefixTree::Entry& entry);
   void fill_views();
   void commit_entry(PendingSequence& pending, size_t accepted);
   void abandon();

@@ -135,13 +135,8 @@ void Memory::evict(size_t count) {
   for (; count > 0; --count) {
     PrefixTree::Entry* victim = tree_.victim(std::numeric_limits<double>::infinity());
     if (victim == nullptr) return;
-    evict(*victim);
+    tree_.evict(*victim);
   }
-}
-
-void Memory::evict(PrefixTree::Entry& entry) {
-  if (observer_) observer_(PrefixTree::partition_of(entry), PrefixTree::tokens_of(entry), entry.checkpoint);
-  tree_.evict(entry);
 }
 
 MemoryUse Memory::use() const {

@@ -225,7 +225,7 @@ BlockRef Memory::allocate_if_worth(size_t size_bytes, double worth) {
       if (std::isfinite(worth)) tree_.pass_over(worth);
       return {};
     }
-    evict(*victim);
+    tree_.evict(*victim);
   }
 }
 
