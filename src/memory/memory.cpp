@@ -52,10 +52,11 @@ std::shared_ptr<History> Memory::empty_history() const {
   return history;
 }
 
-SequenceId Memory::create(std::string_view partition) {
+SequenceId Memory::create(std::string_view partition, bool keeps) {
   const SequenceId id = next_id_++;
   Sequence& sequence = sequences_[id];
   sequence.partition = partition;
+  sequence.keeps = keeps;
   sequence.history = empty_history();
   return id;
 }
@@ -96,6 +97,7 @@ Result<SequenceId> Memory::fork(SequenceId id, size_t position) {
   if (plan_.active) return fail(ErrorKind::kInvalidState, "sequence {} cannot be forked during a step", id);
   Sequence child;
   child.partition = parent->partition;
+  child.keeps = parent->keeps;
   child.history = parent->history;
   child.length = position;
   if (parent->working_position == position) {

@@ -100,7 +100,8 @@ class Memory {
 
   // An empty sequence. Costs nothing until it runs. Checkpoints are found again only by sequences of the same
   // partition (a caller's salt: nobody learns of another's prompts).
-  SequenceId create(std::string_view partition = {});
+  // keeps: whether checkpoints of it and of its forks are kept at all.
+  SequenceId create(std::string_view partition = {}, bool keeps = true);
   // A sequence that holds as much of the prompt as is known and can be resumed; its last token is never held.
   // Checkpoints will be kept at the boundaries (ascending positions in the prompt, such as ends of messages),
   // where the prompt leaves what is known, and before its last token. kInvalidInput without tokens.
@@ -109,6 +110,11 @@ class Memory {
   // Brings an existing sequence to a prompt as `open` does, cutting it in place where that reuses as much.
   Result<Opened> reopen(SequenceId sequence, std::span<const TokenId> prompt,
                         std::span<const size_t> boundaries = {});
+  // Forgets what is kept of `tokens` from the last place on at which another known text parts from them; all
+  // of it stays when a known text goes on behind them.
+  void forget(std::span<const TokenId> tokens, std::string_view partition) {
+    tree_.forget(partition, tokens);
+  }
   // Keeps a checkpoint at the sequence's end, as long as the budget allows.
   Status keep(SequenceId sequence);
   // A sequence that shares the first `position` tokens of another; neither sees the other's later tokens.
@@ -170,6 +176,7 @@ class Memory {
 
   struct Sequence {
     std::string partition;
+    bool keeps = true;
     std::vector<size_t> marks;  // positions at which checkpoints are wanted, ascending
     std::shared_ptr<History> history;
     size_t length = 0;  // <= history->length()

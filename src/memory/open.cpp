@@ -72,6 +72,7 @@ void Memory::set_marks(Sequence& sequence, std::span<const TokenId> prompt,
 
 void Memory::wanted_checkpoints(const Sequence& sequence, size_t from, size_t to,
                                 std::vector<size_t>& out) const {
+  if (!sequence.keeps) return;
   for (const size_t mark : sequence.marks) {
     if (mark > from && mark <= to) out.push_back(mark);
   }
@@ -88,7 +89,7 @@ Status Memory::keep(SequenceId id) {
   const Sequence* sequence = find(id);
   if (sequence == nullptr) return fail(ErrorKind::kNotFound, "there is no sequence {}", id);
   if (plan_.active) return fail(ErrorKind::kInvalidState, "sequence {} cannot be kept during a step", id);
-  if (sequence->length > 0) keep_checkpoint(*sequence, sequence->length, {});
+  if (sequence->length > 0 && sequence->keeps) keep_checkpoint(*sequence, sequence->length, {});
   return {};
 }
 

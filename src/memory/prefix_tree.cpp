@@ -306,7 +306,22 @@ void PrefixTree::erase_entry(Entry& entry) {
   prune(node);
 }
 
-// Shortens an edge whose end no entry needs any more, and takes out nodes that nothing needs.
+void PrefixTree::forget(std::string_view partition, std::span<const TokenId> tokens) {
+  const Walk at = walk(partition, tokens);
+  if (at.node == nullptr || !at.node->children.empty()) return;
+  std::vector<Entry*> going;
+  for (Node* node = at.node; node->parent != nullptr; node = node->parent) {
+    for (const auto& entry : node->entries) {
+      if (entry->position > at.matched) return;
+      going.push_back(entry.get());
+    }
+    if (node->parent->children.size() > 1) break;
+  }
+  for (Entry* entry : going) erase_entry(*entry);
+}
+
+// Shortens an edge whose end no entry needs any more, and takes out nodes that nothing needs, the root of a
+// partition last.
 void PrefixTree::prune(Node* node) {
   while (node->parent != nullptr && node->children.empty()) {
     const size_t needed = node->entries.empty() ? 0 : node->entries.back()->position - node->begin;
@@ -319,6 +334,7 @@ void PrefixTree::prune(Node* node) {
     parent->children.erase(parent->children.find(node->edge.front()));
     node = parent;
   }
+  if (node->parent == nullptr && node->children.empty()) roots_.erase(roots_.find(node->partition));
 }
 
 void PrefixTree::limit_traces() {

@@ -76,6 +76,8 @@ class PrefixTree {
                 size_t floor);
   // Remembers that no checkpoint was kept here.
   void leave_trace(std::string_view partition, std::span<const TokenId> tokens, Miss reason);
+  // See Memory::forget. No trace stays.
+  void forget(std::string_view partition, std::span<const TokenId> tokens);
   void touch(Entry& entry);
   void remove(Entry& entry, Miss reason);
 
