@@ -1,24 +1,41 @@
 #include "engine/sampler.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "kernels/kernels.h"
 
 namespace oxbow::engine {
 namespace {
 
-void penalize(std::span<float> logits, std::span<const TokenId> recent, const SamplerSettings& settings) {
-  if (settings.repeat_penalty == 1.0f) return;
-  std::vector<TokenId> seen(recent.last(std::min(recent.size(), settings.repeat_last_n)).begin(),
-                            recent.end());
-  std::ranges::sort(seen);
-  seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
-  for (const TokenId token : seen) {
-    if (token < 0 || static_cast<size_t>(token) >= logits.size()) continue;
-    float& logit = logits[static_cast<size_t>(token)];
-    logit = logit > 0.0f ? logit / settings.repeat_penalty : logit * settings.repeat_penalty;
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+TokenId first_allowed(std::span<const uint32_t> mask) {
+  for (size_t word = 0; word < mask.size(); ++word) {
+    if (mask[word] != 0)
+      return static_cast<TokenId>(word * 32 + static_cast<size_t>(std::countr_zero(mask[word])));
   }
+  return 0;
+}
+
+void apply_mask(std::span<const uint32_t> mask, std::span<float> logits) {
+  for (size_t i = 0; i < logits.size(); ++i) {
+    const bool allowed = i / 32 < mask.size() && (mask[i / 32] >> (i % 32) & 1) != 0;
+    if (!allowed) logits[i] = kNever;
+  }
+}
+
+// The most likely token; none when no logit is finite.
+std::optional<TokenId> greedy(std::span<const float> logits) {
+  size_t best = 0;
+  for (size_t i = 1; i < logits.size(); ++i) {
+    if (logits[i] > logits[best] || std::isnan(logits[best])) best = i;
+  }
+  if (!std::isfinite(logits[best])) return std::nullopt;
+  return static_cast<TokenId>(best);
 }
 
 template <typename T>
@@ -58,40 +75,74 @@ Status SamplerSettings::check() const {
     return fail(ErrorKind::kInvalidInput, "the repeat penalty is {}, expected more than 0 and at most 100",
                 repeat_penalty);
   }
+  for (const auto& [name, value] :
+       {std::pair("presence", presence_penalty), std::pair("frequency", frequency_penalty)}) {
+    if (!(value >= -100.0f && value <= 100.0f))
+      return fail(ErrorKind::kInvalidInput, "the {} penalty is {}, expected -100 to 100", name, value);
+  }
   return {};
 }
 
 Sampler::Sampler(const SamplerSettings& settings) : settings_(settings), random_(settings.seed) {}
 
-TokenId Sampler::sample(std::span<const float> logits, std::span<const TokenId> recent) {
-  if (settings_.temperature == 0.0f) return greedy(logits, recent);
-  collect(logits, recent);
-  if (candidates_.empty()) return 0;
+TokenId Sampler::choose(std::span<const float> logits, const SampleContext& context) {
+  logits = adjust(logits, context);
+  if (settings_.temperature == 0.0f) return greedy(logits).value_or(first_allowed(context.mask));
+  collect(logits);
+  if (candidates_.empty()) return first_allowed(context.mask);
   keep_top_p();
   keep_min_p();
   return draw();
 }
 
-TokenId Sampler::greedy(std::span<const float> logits, std::span<const TokenId> recent) {
-  if (settings_.repeat_penalty != 1.0f) {
-    penalized_.assign(logits.begin(), logits.end());
-    penalize(penalized_, recent, settings_);
-    logits = penalized_;
+std::span<const float> Sampler::adjust(std::span<const float> logits, const SampleContext& context) {
+  const bool repeat = settings_.repeat_penalty != 1.0f && !context.recent.empty();
+  const bool count = (settings_.presence_penalty != 0.0f || settings_.frequency_penalty != 0.0f) &&
+                     !context.generated.empty();
+  if (!repeat && !count && context.bias.empty() && context.mask.empty()) return logits;
+  adjusted_.assign(logits.begin(), logits.end());
+  if (!context.mask.empty()) apply_mask(context.mask, adjusted_);
+  for (const LogitBias& bias : context.bias) {
+    const auto token = static_cast<size_t>(bias.token);
+    if (bias.token >= 0 && token < adjusted_.size()) adjusted_[token] += bias.bias;
   }
-  size_t best = 0;
-  for (size_t i = 1; i < logits.size(); ++i) {
-    if (logits[i] > logits[best] || std::isnan(logits[best])) best = i;
+  counts_.resize(adjusted_.size());
+  if (repeat)
+    apply_repeat_penalty(context.recent.last(std::min(context.recent.size(), settings_.repeat_last_n)));
+  if (count) apply_count_penalties(context.generated);
+  return adjusted_;
+}
+
+// Once for each token, however often it stands there.
+void Sampler::apply_repeat_penalty(std::span<const TokenId> recent) {
+  for (const TokenId token : recent) {
+    const auto i = static_cast<size_t>(token);
+    if (token < 0 || i >= adjusted_.size() || counts_[i]++ > 0) continue;
+    float& logit = adjusted_[i];
+    logit = logit > 0.0f ? logit / settings_.repeat_penalty : logit * settings_.repeat_penalty;
   }
-  return std::isnan(logits[best]) ? 0 : static_cast<TokenId>(best);
+  for (const TokenId token : recent) {
+    if (token >= 0 && static_cast<size_t>(token) < counts_.size()) counts_[static_cast<size_t>(token)] = 0;
+  }
+}
+
+void Sampler::apply_count_penalties(std::span<const TokenId> generated) {
+  for (const TokenId token : generated) {
+    if (token >= 0 && static_cast<size_t>(token) < counts_.size()) ++counts_[static_cast<size_t>(token)];
+  }
+  for (const TokenId token : generated) {
+    const auto i = static_cast<size_t>(token);
+    if (token < 0 || i >= counts_.size() || counts_[i] == 0) continue;
+    adjusted_[i] -= static_cast<float>(counts_[i]) * settings_.frequency_penalty + settings_.presence_penalty;
+    counts_[i] = 0;
+  }
 }
 
 // The top-k candidates, most likely first.
-void Sampler::collect(std::span<const float> logits, std::span<const TokenId> recent) {
-  penalized_.assign(logits.begin(), logits.end());
-  penalize(penalized_, recent, settings_);
+void Sampler::collect(std::span<const float> logits) {
   candidates_.clear();
-  for (size_t i = 0; i < penalized_.size(); ++i) {
-    if (std::isfinite(penalized_[i])) candidates_.push_back({penalized_[i], static_cast<TokenId>(i)});
+  for (size_t i = 0; i < logits.size(); ++i) {
+    if (std::isfinite(logits[i])) candidates_.push_back({logits[i], static_cast<TokenId>(i)});
   }
   const auto better = [](const Candidate& a, const Candidate& b) {
     return a.logit > b.logit || (a.logit == b.logit && a.token < b.token);
@@ -135,6 +186,15 @@ TokenId Sampler::draw() {
     if (point < sum) return candidates_[i].token;
   }
   return candidates_.front().token;  // rounding left the sum below the point
+}
+
+// SplitMix64 (Steele, Lea and Flood 2014), so that neighbouring seeds do not share streams.
+uint64_t choice_seed(uint64_t seed, size_t choice) {
+  if (choice == 0) return seed;
+  uint64_t z = seed + choice * 0x9e3779b97f4a7c15ULL;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
 }
 
 }  // namespace oxbow::engine

@@ -96,6 +96,65 @@ TEST(Sampler, NeverChoosesWhatIsNotANumber) {
   EXPECT_EQ(draw(tiny, {1.0f, 2.0f}, 20).begin()->first, 1);
 }
 
+TEST(Sampler, PresenceCountsOnceAndFrequencyEachTime) {
+  SamplerSettings settings = plain();
+  settings.temperature = 0.0f;
+  settings.presence_penalty = 1.0f;
+  settings.frequency_penalty = 0.5f;
+  Sampler sampler(settings);
+  const std::vector<TokenId> once = {0};
+  const std::vector<TokenId> thrice = {0, 1, 0, 0};
+  const auto choose = [&](std::vector<float> logits, const std::vector<TokenId>& generated) {
+    return sampler.choose(logits, {{}, generated, {}, {}});
+  };
+  EXPECT_EQ(choose({3, 1.6f}, once), 1);
+  EXPECT_EQ(choose({3, 1.4f}, once), 0);
+  EXPECT_EQ(choose({3, -5, 0.6f}, thrice), 2);
+  EXPECT_EQ(choose({3, -5, 0.4f}, thrice), 0);
+  EXPECT_EQ(choose({3, 2.9f}, {}), 0);
+  EXPECT_EQ(choose({3, 2.9f}, {-1, 99}), 0);
+}
+
+TEST(Sampler, BiasIsAddedAndCanForbid) {
+  for (const float temperature : {0.0f, 1.0f}) {
+    SamplerSettings settings = plain();
+    settings.temperature = temperature;
+    settings.top_k = 1;
+    Sampler sampler(settings);
+    const std::vector<LogitBias> up = {{2, 5.0f}, {77, 1.0f}, {-1, 1.0f}};
+    const std::vector<LogitBias> down = {{1, -kInfinity}};
+    const std::vector<float> logits = {1, 3, 0};
+    EXPECT_EQ(sampler.choose(logits, {{}, {}, up, {}}), 2);
+    EXPECT_EQ(sampler.choose(logits, {{}, {}, down, {}}), 0);
+  }
+}
+
+TEST(Sampler, OnlyWhatTheMaskAllowsIsChosen) {
+  std::vector<float> logits(70, 0.0f);
+  logits[3] = 9;
+  std::vector<uint32_t> mask(3, 0);
+  mask[1] = 1U << 5;  // token 37
+  mask[2] = 1U << 1;  // token 65
+  for (const float temperature : {0.0f, 1.0f}) {
+    SamplerSettings settings = plain();
+    settings.temperature = temperature;
+    Sampler sampler(settings);
+    for (int i = 0; i < 20; ++i) {
+      const TokenId token = sampler.choose(logits, {{}, {}, {}, mask});
+      EXPECT_TRUE(token == 37 || token == 65) << token;
+    }
+    const std::vector<float> none(70, kNan);
+    EXPECT_EQ(sampler.choose(none, {{}, {}, {}, mask}), 37);
+  }
+}
+
+TEST(Sampler, ChoicesHaveSeedsOfTheirOwn) {
+  EXPECT_EQ(choice_seed(5, 0), 5U);
+  EXPECT_NE(choice_seed(5, 1), choice_seed(5, 2));
+  EXPECT_NE(choice_seed(5, 1), choice_seed(6, 0));
+  EXPECT_NE(choice_seed(5, 2), choice_seed(6, 1));
+}
+
 TEST(SamplerSettings, NamesTheValueThatIsOutOfRange) {
   const auto message = [](auto&& change) {
     SamplerSettings settings;
