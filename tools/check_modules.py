@@ -10,7 +10,7 @@ import re
 import sys
 
 # Lowest first (docs/tour.md).
-ORDER = ["base", "gguf", "quant", "kernels", "text", "store", "memory", "model", "engine", "c_api", "server", "cli"]
+ORDER = ["base", "gguf", "quant", "kernels", "text", "store", "memory", "model", "grammar", "engine", "c_api", "server", "cli"]
 
 # All that the model may know of memory.
 MODEL_SEES_OF_MEMORY = {"memory/state_spec.h", "memory/views.h"}
