@@ -39,7 +39,7 @@ void split(char32_t first, char32_t last, size_t size, std::vector<ByteSequence>
   }
   const auto from = encode(first, size), to = encode(last, size);
   ByteSequence sequence{{}, static_cast<uint8_t>(size)};
-  for (size_t i = 0; i < size; ++i) sequence.ranges[i] = {from[i], to[i]};
+  for (size_t i = 0; i < kMaxUtf8Bytes; ++i) sequence.ranges[i] = {from[i], to[i]};
   out.push_back(sequence);
 }
 
