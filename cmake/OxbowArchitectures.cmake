@@ -8,8 +8,9 @@ set(OXBOW_ARCHITECTURE_ENTRIES "")
 foreach(file ${architecture_files})
   get_filename_component(name ${file} NAME_WE)
   string(APPEND OXBOW_ARCHITECTURE_DECLARATIONS
-    "Result<Network> build_${name}(Hyperparameters& hyperparameters, WeightLoader& weights);\n")
-  string(APPEND OXBOW_ARCHITECTURE_ENTRIES "    {\"${name}\", build_${name}},\n")
+    "Result<Network> build_${name}(Hyperparameters& hyperparameters, WeightLoader& weights);\n"
+    "std::vector<TinyModel> tiny_models_${name}();\n")
+  string(APPEND OXBOW_ARCHITECTURE_ENTRIES "    {\"${name}\", build_${name}, tiny_models_${name}},\n")
 endforeach()
 configure_file(${CMAKE_SOURCE_DIR}/src/model/architectures.cpp.in ${CMAKE_BINARY_DIR}/generated/architectures.cpp @ONLY)
 target_sources(oxbow_model PRIVATE ${model_parts} ${architecture_files} ${CMAKE_BINARY_DIR}/generated/architectures.cpp)

@@ -3,7 +3,7 @@
 
     family_table.py build/release/tests/oxbow_engine_tests [cases]
 
-OXBOW_SHARED names the shared folder with the golden models; cases is the number of random cases per model.
+OXBOW_SHARED names the shared folder with the golden models; cases is the number of random cases per tiny model.
 """
 import json
 import os
@@ -42,14 +42,16 @@ def main():
         sys.exit(__doc__)
     program, cases = sys.argv[1], sys.argv[2] if len(sys.argv) == 3 else None
     families = {}
-    row = lambda name: families.setdefault(family(name), {"f32": [], "quantised": [], "cases": [0, 0, 0]})
+    row = lambda name: families.setdefault(name, {"f32": [], "quantised": [], "cases": [0, 0, 0]})
     for line in run(program, "Models/SharedGolden.AllPositionsMatchTheReference/*", None):
         if found := GOLDEN.match(line):
             name, difference, equal, of = found.groups()
-            row(name)["quantised" if QUANTISED.search(name) else "f32"].append((float(difference), int(equal), int(of)))
+            row(family(name))["quantised" if QUANTISED.search(name) else "f32"].append((float(difference), int(equal), int(of)))
     for line in run(program, "Models/SameBits.WhateverTheOperations/*", cases):
         if found := SAME_BITS.match(line):
-            counts = row(found.group(1))["cases"]
+            architecture = found.group(1).split(".")[0]  # the file's name: "_" for "-"
+            names = [name for name in families if name.replace("-", "_") == architecture]
+            counts = row(names[0] if names else architecture)["cases"]
             for i in range(3):
                 counts[i] += int(found.group(2 + i))
     print("| family | models | difference | argmax | quantised: difference, argmax | same bits: cases, operations, tokens "

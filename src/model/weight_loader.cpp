@@ -26,6 +26,11 @@ WeightLoader::WeightLoader(const gguf::File& file, ThreadPool& pool, const LoadO
   for (const gguf::Tensor& tensor : file.tensors()) total_bytes_ += tensor.data.size();
 }
 
+bool WeightLoader::has(std::string_view name) const {
+  if (file_.find_tensor(name) != nullptr) return true;
+  return options_.maker != nullptr && options_.maker->has(name);
+}
+
 Result<size_t> WeightLoader::vocabulary_size() const {
   OXBOW_ASSIGN(const auto* tokens, file_.find_string_array("tokenizer.ggml.tokens"));
   const gguf::Tensor* table = file_.find_tensor("token_embd.weight");
@@ -35,9 +40,11 @@ Result<size_t> WeightLoader::vocabulary_size() const {
   return size;
 }
 
-Result<const gguf::Tensor*> WeightLoader::tensor(const std::string& name, std::vector<uint64_t> shape) {
+Result<const gguf::Tensor*> WeightLoader::tensor(const std::string& name, std::vector<uint64_t> shape,
+                                                 TensorUse use) {
   read_.insert(name);
   const gguf::Tensor* tensor = file_.find_tensor(name);
+  if (tensor == nullptr && options_.maker != nullptr) tensor = options_.maker->make(name, shape, use);
   if (tensor == nullptr) {
     return fail(ErrorKind::kInvalidInput, "the tensor {} is missing (expected shape [{}])", name,
                 fmt::join(shape, ", "));
@@ -72,7 +79,7 @@ Result<Matrix> WeightLoader::expert_rows(const std::string& name, size_t cols, s
 }
 
 Result<std::vector<float>> WeightLoader::vector(const std::string& name, std::vector<uint64_t> shape) {
-  OXBOW_ASSIGN(const gguf::Tensor* source, tensor(name, std::move(shape)));
+  OXBOW_ASSIGN(const gguf::Tensor* source, tensor(name, std::move(shape), TensorUse::kValues));
   if (!is_plain(source->type)) {
     return fail(ErrorKind::kUnsupported, "the tensor {} is {}, expected F32, F16 or BF16", name,
                 gguf::tensor_type_info(source->type).name);

@@ -15,6 +15,23 @@
 
 namespace oxbow::model {
 
+// What the loader asks a tensor for.
+enum class TensorUse {
+  kMatrix,  // of any type
+  kValues,  // f32 values: of a plain type
+};
+
+// Stands in for tensors that a file lacks: with it, an architecture's settings tell what a model consists of.
+class TensorMaker {
+ public:
+  virtual ~TensorMaker() = default;
+  // Whether the model has a tensor that it might not have.
+  virtual bool has(std::string_view name) = 0;
+  // A tensor of that shape, which lives as long as the maker.
+  virtual const gguf::Tensor* make(const std::string& name, const std::vector<uint64_t>& shape,
+                                   TensorUse use) = 0;
+};
+
 struct LoadOptions {
   // Multiply f32 activations with decoded weights instead of 8-bit products: exact up to f32 rounding, slow,
   // and four bytes per weight. For tests against exact references.
@@ -25,6 +42,8 @@ struct LoadOptions {
   bool shapes_only = false;
   // Called between tensors with the bytes done and in all; returning false stops the load.
   std::function<bool(size_t done, size_t total)> progress;
+  // Asked for what the file lacks, when there is one.
+  TensorMaker* maker = nullptr;
 };
 
 // Errors name the tensor, its shape and the expected one. Shapes are in GGUF order: [cols, rows, ...].
@@ -32,11 +51,12 @@ class WeightLoader {
  public:
   WeightLoader(const gguf::File& file, ThreadPool& pool, const LoadOptions& options);
 
-  bool has(std::string_view name) const { return file_.find_tensor(name) != nullptr; }
+  bool has(std::string_view name) const;
   // Entries of tokenizer.ggml.tokens, or the length of the embedding table in a file without a tokenizer.
   Result<size_t> vocabulary_size() const;
   // Checks presence and shape; trailing dimensions of 1 may be left out on either side.
-  Result<const gguf::Tensor*> tensor(const std::string& name, std::vector<uint64_t> shape);
+  Result<const gguf::Tensor*> tensor(const std::string& name, std::vector<uint64_t> shape,
+                                     TensorUse use = TensorUse::kMatrix);
   Result<Matrix> matrix(const std::string& name, size_t cols, size_t rows);
   Result<Matrix> experts(const std::string& name, size_t cols, size_t rows, size_t count);
   // A matrix of some rows of a tensor [cols, tensor_rows] (of each of its `count` matrices): row r is its row

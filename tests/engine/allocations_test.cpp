@@ -8,6 +8,7 @@
 
 #include "engine/engine.h"
 #include "engine/harness.h"
+#include "engine/tiny_file.h"
 
 namespace {
 
@@ -39,8 +40,7 @@ TEST_P(Allocations, DoNotHappenInAStepAfterWarmUp) {
   options.threads = 2;
   options.budget_bytes = size_t{64} << 20;
   options.max_step_tokens = 32;
-  auto created =
-      engine::Engine::create(load_model(source_path("tests/golden/" + GetParam() + ".gguf")), options);
+  auto created = engine::Engine::create(load_tiny(GetParam(), TinyWeights::kBlocks), options);
   ASSERT_TRUE(created);
   engine::Engine& engine = **created;
   const std::vector<TokenId> tokens = some_tokens(32, engine.model().vocabulary(), 5);
@@ -59,7 +59,7 @@ TEST_P(Allocations, DoNotHappenInAStepAfterWarmUp) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Allocations, ::testing::ValuesIn(repository_goldens()),
+INSTANTIATE_TEST_SUITE_P(Models, Allocations, ::testing::ValuesIn(tiny_model_names()),
                          [](const auto& model) { return test_name(model.param); });
 
 }  // namespace

@@ -46,7 +46,8 @@ inline std::vector<std::string> shared_goldens() {
 }
 
 inline std::string test_name(std::string name) {
-  std::replace(name.begin(), name.end(), '-', '_');
+  std::ranges::replace_if(
+      name, [](char c) { return c == '-' || c == '.'; }, '_');
   return name;
 }
 

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "engine/harness.h"
+#include "engine/tiny_file.h"
 
 namespace oxbow::testing {
 namespace {
@@ -359,24 +360,47 @@ bool time_is_left(std::chrono::steady_clock::time_point start) {
   return std::chrono::steady_clock::now() - start < std::chrono::minutes(std::atoi(minutes));
 }
 
-// OXBOW_CASES: random cases per model (default 150, a sixth of it for the models of the shared folder). A
-// failure prints the seed that repeats it through RC_PARAMS.
-rc::detail::TestParams parameters(const std::string& model, bool shared) {
+// Random programs of all models together. A new architecture adds its paths, not its time.
+constexpr size_t kPrograms = 1200;
+constexpr size_t kFewestPrograms = 16;  // of one model
+
+// OXBOW_CASES: random programs of each model instead. A failure prints the seed that repeats it through
+// RC_PARAMS.
+rc::detail::TestParams parameters(const std::string& model, size_t models) {
   rc::detail::TestParams params = rc::detail::configuration().testParams;
   const char* cases = std::getenv("OXBOW_CASES");
-  params.maxSuccess = cases != nullptr ? std::atoi(cases) : 150;
-  if (shared) params.maxSuccess = std::max(1, params.maxSuccess / 6);
+  params.maxSuccess = cases != nullptr
+                          ? std::atoi(cases)
+                          : static_cast<int>(std::max(kFewestPrograms, ceil_div(kPrograms, models)));
   params.seed += std::hash<std::string>()(model);
   return params;
 }
 
-class SameBits : public ::testing::TestWithParam<std::string> {
- protected:
-  std::string repository_path() const { return source_path("tests/golden/" + GetParam() + ".gguf"); }
-  bool shared() const { return !std::filesystem::exists(repository_path()); }
-  std::shared_ptr<const model::Model> load() const {
-    return load_model(shared() ? Golden(GetParam()).model_path() : repository_path());
+// Each tiny model with matrices in f32 and in 8-bit blocks.
+struct Case {
+  std::string model;
+  TinyWeights weights;
+
+  std::string name() const { return model + (weights == TinyWeights::kFloat ? ".F32" : ".Q8_0"); }
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& tested) {
+  return out << tested.name();
+}
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (const std::string& model : tiny_model_names()) {
+    for (const TinyWeights weights : {TinyWeights::kFloat, TinyWeights::kBlocks}) {
+      cases.push_back({model, weights});
+    }
   }
+  return cases;
+}
+
+class SameBits : public ::testing::TestWithParam<Case> {
+ protected:
+  std::shared_ptr<const model::Model> load() const { return load_tiny(GetParam().model, GetParam().weights); }
 };
 
 TEST_P(SameBits, WhateverTheOperations) {
@@ -386,11 +410,11 @@ TEST_P(SameBits, WhateverTheOperations) {
   size_t evaluated = 0;
   size_t reused = 0;
   size_t refused = 0;
-  rc::detail::TestParams params = parameters(GetParam(), shared());
+  const std::string name = GetParam().name();
+  rc::detail::TestParams params = parameters(name, all_cases().size());
   const auto start = std::chrono::steady_clock::now();
   do {
-    std::printf("%s: RC_PARAMS=seed=%llu\n", GetParam().c_str(),
-                static_cast<unsigned long long>(params.seed));
+    std::printf("%s: RC_PARAMS=seed=%llu\n", name.c_str(), static_cast<unsigned long long>(params.seed));
     const auto result = rc::detail::checkTestable(
         [&] {
           const auto threads = *rc::gen::inRange(1, 3);
@@ -408,7 +432,7 @@ TEST_P(SameBits, WhateverTheOperations) {
           reused += players.reused();
           refused += players.refused();
         },
-        rc::detail::TestMetadata{"same bits", GetParam()}, params);
+        rc::detail::TestMetadata{"same bits", name}, params);
     std::ostringstream report;
     rc::detail::printResultMessage(result, report);
     rc::detail::SuccessResult success;
@@ -416,7 +440,7 @@ TEST_P(SameBits, WhateverTheOperations) {
     ++params.seed;
   } while (!HasFailure() && time_is_left(start));
   std::printf("%s: %zu random cases, %zu operations, %zu tokens evaluated, %zu reused, %zu steps refused\n",
-              GetParam().c_str(), cases, operations, evaluated, reused, refused);
+              name.c_str(), cases, operations, evaluated, reused, refused);
 }
 
 TEST_P(SameBits, ForEveryChunkLengthThreadCountAndInstructionSet) {
@@ -442,14 +466,8 @@ TEST_P(SameBits, ForEveryChunkLengthThreadCountAndInstructionSet) {
   kernels::use_kernels(best);
 }
 
-std::vector<std::string> all_goldens() {
-  std::vector<std::string> names = repository_goldens();
-  for (std::string& name : shared_goldens()) names.push_back(std::move(name));
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Models, SameBits, ::testing::ValuesIn(all_goldens()),
-                         [](const auto& model) { return test_name(model.param); });
+INSTANTIATE_TEST_SUITE_P(Models, SameBits, ::testing::ValuesIn(all_cases()),
+                         [](const auto& tested) { return test_name(tested.param.name()); });
 
 }  // namespace
 }  // namespace oxbow::testing

@@ -27,4 +27,39 @@ Result<Network> build_falcon_h1(Hyperparameters& hp, WeightLoader& weights) {
   return network;
 }
 
+std::vector<TinyModel> tiny_models_falcon_h1() {
+  return {{.name = "plain",
+           .settings = {{"block_count", 2},
+                        {"context_length", 256},
+                        {"embedding_length", 32},
+                        {"attention.layer_norm_rms_epsilon", 1e-5},
+                        {"attention.head_count", 2},
+                        {"attention.head_count_kv", 1},
+                        {"attention.key_length", 24},
+                        {"attention.value_length", 24},
+                        {"ssm.inner_size", 48},
+                        {"ssm.time_step_rank", 6},
+                        {"ssm.state_size", 16},
+                        {"ssm.conv_kernel", 4},
+                        {"ssm.group_count", 2},
+                        {"feed_forward_length", 48}},
+           .optional = {"ssm_conv1d.bias", "output.weight"}},
+          {.name = "norm",
+           .settings = {{"block_count", 2},
+                        {"context_length", 256},
+                        {"embedding_length", 32},
+                        {"attention.layer_norm_rms_epsilon", 1e-5},
+                        {"attention.head_count", 4},
+                        {"attention.head_count_kv", 2},
+                        {"attention.key_length", 16},
+                        {"attention.value_length", 16},
+                        {"ssm.inner_size", 64},
+                        {"ssm.time_step_rank", 4},
+                        {"ssm.state_size", 16},
+                        {"ssm.conv_kernel", 4},
+                        {"ssm.group_count", 1},
+                        {"feed_forward_length", 32}},
+           .optional = {"ssm_conv1d.bias", "ssm_norm.weight", "output.weight"}}};
+}
+
 }  // namespace oxbow::model

@@ -64,4 +64,22 @@ Result<Network> build_gemma3(Hyperparameters& hp, WeightLoader& weights) {
   return network;
 }
 
+std::vector<TinyModel> tiny_models_gemma3() {
+  return {{.name = "windows",
+           .settings = {{"block_count", 3},
+                        {"context_length", 256},
+                        {"embedding_length", 32},
+                        {"attention.layer_norm_rms_epsilon", 1e-5},
+                        {"attention.head_count", 2},
+                        {"attention.head_count_kv", 1},
+                        {"attention.key_length", 16},
+                        {"attention.value_length", 16},
+                        {"feed_forward_length", 40},
+                        {"attention.sliding_window", 20},
+                        {"attention.sliding_window_pattern", 3},
+                        {"rope.scaling.type", "linear"},
+                        {"rope.scaling.factor", 8.0},
+                        {"rope.freq_base", 1e6}}}};
+}
+
 }  // namespace oxbow::model

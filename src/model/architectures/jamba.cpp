@@ -37,4 +37,22 @@ Result<Network> build_jamba(Hyperparameters& hp, WeightLoader& weights) {
   return network;
 }
 
+std::vector<TinyModel> tiny_models_jamba() {
+  return {{.name = "experts",
+           .settings = {{"block_count", 3},
+                        {"context_length", 256},
+                        {"embedding_length", 32},
+                        {"attention.layer_norm_rms_epsilon", 1e-5},
+                        {"attention.head_count", 4},
+                        {"attention.head_count_kv", {0, 2, 0}},
+                        {"ssm.inner_size", 64},
+                        {"ssm.time_step_rank", 4},
+                        {"ssm.state_size", 16},
+                        {"ssm.conv_kernel", 4},
+                        {"feed_forward_length", 40},
+                        {"expert_count", 4},
+                        {"expert_used_count", 2}},
+           .optional = {"ssm_conv1d.bias", "ssm_dt_norm.weight", "blk.1.ffn_gate_inp.weight"}}};
+}
+
 }  // namespace oxbow::model

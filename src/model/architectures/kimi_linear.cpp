@@ -181,4 +181,47 @@ Result<Network> build_kimi_linear(Hyperparameters& hp, WeightLoader& weights) {
   return network;
 }
 
+std::vector<TinyModel> tiny_models_kimi_linear() {
+  return {{.name = "experts",
+           .settings = {{"block_count", 3},
+                        {"context_length", 256},
+                        {"embedding_length", 32},
+                        {"attention.layer_norm_rms_epsilon", 1e-5},
+                        {"attention.head_count", 3},
+                        {"attention.head_count_kv", {0, 1, 0}},
+                        {"ssm.conv_kernel", 4},
+                        {"kda.head_dim", 20},
+                        {"attention.kv_lora_rank", 24},
+                        {"rope.dimension_count", 8},
+                        {"attention.key_length_mla", 20},
+                        {"attention.value_length_mla", 20},
+                        {"feed_forward_length", 40},
+                        {"expert_count", 6},
+                        {"expert_used_count", 2},
+                        {"expert_feed_forward_length", 16},
+                        {"expert_shared_count", 1},
+                        {"leading_dense_block_count", 1}},
+           .optional = {"exp_probs_b.bias", "output.weight"}},
+          {.name = "fused_experts",
+           .settings = {{"block_count", 2},
+                        {"context_length", 256},
+                        {"embedding_length", 32},
+                        {"attention.layer_norm_rms_epsilon", 1e-5},
+                        {"attention.head_count", 2},
+                        {"attention.head_count_kv", {0, 1}},
+                        {"ssm.conv_kernel", 4},
+                        {"kda.head_dim", 32},
+                        {"attention.kv_lora_rank", 32},
+                        {"rope.dimension_count", 32},
+                        {"attention.key_length_mla", 64},
+                        {"attention.value_length_mla", 32},
+                        {"feed_forward_length", 32},
+                        {"expert_count", 6},
+                        {"expert_used_count", 2},
+                        {"expert_feed_forward_length", 32},
+                        {"expert_shared_count", 1},
+                        {"leading_dense_block_count", 0}},
+           .optional = {"ffn_gate_up_exps.weight"}}};
+}
+
 }  // namespace oxbow::model

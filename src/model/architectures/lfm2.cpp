@@ -3,6 +3,7 @@
 
 #include "model/architectures/lfm2.h"
 
+#include "model/architectures.h"
 #include "model/builder.h"
 #include "model/mixers/short_conv.h"
 
@@ -64,6 +65,18 @@ Result<Network> build_lfm2(Hyperparameters& hp, WeightLoader& weights) {
     }
   }
   return network;
+}
+
+std::vector<TinyModel> tiny_models_lfm2() {
+  return {{.name = "dense",
+           .settings = {{"block_count", 3},
+                        {"context_length", 256},
+                        {"embedding_length", 32},
+                        {"attention.layer_norm_rms_epsilon", 1e-5},
+                        {"attention.head_count", 4},
+                        {"attention.head_count_kv", {0, 2, 0}},
+                        {"shortconv.l_cache", 3},
+                        {"feed_forward_length", 48}}}};
 }
 
 }  // namespace oxbow::model

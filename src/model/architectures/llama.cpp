@@ -38,4 +38,17 @@ Result<Network> build_llama(Hyperparameters& hp, WeightLoader& weights) {
   return network;
 }
 
+std::vector<TinyModel> tiny_models_llama() {
+  return {{.name = "tied",
+           .settings = {{"block_count", 2},
+                        {"context_length", 256},
+                        {"embedding_length", 32},
+                        {"attention.layer_norm_rms_epsilon", 1e-5},
+                        {"attention.head_count", 4},
+                        {"attention.head_count_kv", 2},
+                        {"attention.key_length", 16},
+                        {"attention.value_length", 16},
+                        {"feed_forward_length", 48}}}};
+}
+
 }  // namespace oxbow::model

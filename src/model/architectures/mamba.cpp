@@ -19,4 +19,28 @@ Result<Network> build_mamba(Hyperparameters& hp, WeightLoader& weights) {
   return network;
 }
 
+std::vector<TinyModel> tiny_models_mamba() {
+  return {{.name = "plain",
+           .settings = {{"block_count", 2},
+                        {"context_length", 256},
+                        {"embedding_length", 32},
+                        {"attention.layer_norm_rms_epsilon", 1e-5},
+                        {"ssm.inner_size", 64},
+                        {"ssm.time_step_rank", 4},
+                        {"ssm.state_size", 16},
+                        {"ssm.conv_kernel", 4}},
+           .optional = {"ssm_conv1d.bias"}},
+          {.name = "norms",
+           .settings = {{"block_count", 2},
+                        {"context_length", 256},
+                        {"embedding_length", 32},
+                        {"attention.layer_norm_rms_epsilon", 1e-5},
+                        {"ssm.inner_size", 48},
+                        {"ssm.time_step_rank", 4},
+                        {"ssm.state_size", 8},
+                        {"ssm.conv_kernel", 4},
+                        {"ssm.dt_b_c_rms", true}},
+           .optional = {"ssm_conv1d.bias", "output.weight"}}};
+}
+
 }  // namespace oxbow::model

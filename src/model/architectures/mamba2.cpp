@@ -19,4 +19,18 @@ Result<Network> build_mamba2(Hyperparameters& hp, WeightLoader& weights) {
   return network;
 }
 
+std::vector<TinyModel> tiny_models_mamba2() {
+  return {{.name = "groups",
+           .settings = {{"block_count", 2},
+                        {"context_length", 256},
+                        {"embedding_length", 32},
+                        {"attention.layer_norm_rms_epsilon", 1e-5},
+                        {"ssm.inner_size", 64},
+                        {"ssm.time_step_rank", 8},
+                        {"ssm.state_size", 16},
+                        {"ssm.conv_kernel", 4},
+                        {"ssm.group_count", 2}},
+           .optional = {"ssm_norm.weight", "ssm_conv1d.bias"}}};
+}
+
 }  // namespace oxbow::model

@@ -3,6 +3,7 @@
 
 #include "model/architectures/nemotron_h.h"
 
+#include "model/architectures.h"
 #include "model/builder.h"
 
 namespace oxbow::model {
@@ -83,6 +84,25 @@ Result<Network> build_nemotron_h(Hyperparameters& hp, WeightLoader& weights) {
   hp.ignore("attention.key_length");  // unread when no layer is attention
   hp.ignore("attention.value_length");
   return network;
+}
+
+std::vector<TinyModel> tiny_models_nemotron_h() {
+  return {{.name = "dense",
+           .settings = {{"block_count", 3},
+                        {"context_length", 256},
+                        {"embedding_length", 32},
+                        {"attention.layer_norm_epsilon", 1e-5},
+                        {"attention.head_count", 4},
+                        {"attention.head_count_kv", {0, 0, 2}},
+                        {"attention.key_length", 16},
+                        {"attention.value_length", 16},
+                        {"ssm.inner_size", 48},
+                        {"ssm.time_step_rank", 6},
+                        {"ssm.state_size", 16},
+                        {"ssm.conv_kernel", 4},
+                        {"ssm.group_count", 2},
+                        {"feed_forward_length", {0, 48, 0}}},
+           .optional = {"ssm_conv1d.bias", "ssm_norm.weight", "output.weight"}}};
 }
 
 }  // namespace oxbow::model

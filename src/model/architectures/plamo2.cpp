@@ -133,4 +133,38 @@ Result<Network> build_plamo2(Hyperparameters& hp, WeightLoader& weights) {
   return network;
 }
 
+std::vector<TinyModel> tiny_models_plamo2() {
+  return {{.name = "recurrent_first",
+           .settings = {{"block_count", 3},
+                        {"context_length", 256},
+                        {"embedding_length", 32},
+                        {"attention.layer_norm_rms_epsilon", 1e-5},
+                        {"attention.head_count", 2},
+                        {"attention.head_count_kv", {0, 1, 0}},
+                        {"attention.key_length", 24},
+                        {"attention.value_length", 24},
+                        {"ssm.inner_size", 48},
+                        {"ssm.time_step_rank", 3},
+                        {"ssm.state_size", 16},
+                        {"ssm.conv_kernel", 4},
+                        {"ssm.group_count", 0},
+                        {"feed_forward_length", 40}},
+           .optional = {"output.weight"}},
+          {.name = "attention_first",
+           .settings = {{"block_count", 2},
+                        {"context_length", 256},
+                        {"embedding_length", 32},
+                        {"attention.layer_norm_rms_epsilon", 1e-5},
+                        {"attention.head_count", 2},
+                        {"attention.head_count_kv", {2, 0}},
+                        {"attention.key_length", 16},
+                        {"attention.value_length", 16},
+                        {"ssm.inner_size", 64},
+                        {"ssm.time_step_rank", 2},
+                        {"ssm.state_size", 8},
+                        {"ssm.conv_kernel", 4},
+                        {"ssm.group_count", 0},
+                        {"feed_forward_length", 32}}}};
+}
+
 }  // namespace oxbow::model

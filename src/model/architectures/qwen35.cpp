@@ -202,4 +202,25 @@ Result<Network> build_qwen35(Hyperparameters& hp, WeightLoader& weights) {
   return build_qwen_hybrid(hp, weights, QwenHybrid::k35);
 }
 
+std::vector<TinyModel> tiny_models_qwen35() {
+  return {{.name = "dense",
+           .settings = {{"block_count", 2},
+                        {"context_length", 256},
+                        {"embedding_length", 32},
+                        {"attention.layer_norm_rms_epsilon", 1e-5},
+                        {"attention.head_count", 2},
+                        {"attention.head_count_kv", 1},
+                        {"attention.key_length", 16},
+                        {"attention.value_length", 16},
+                        {"ssm.inner_size", 64},
+                        {"ssm.time_step_rank", 4},
+                        {"ssm.state_size", 16},
+                        {"ssm.conv_kernel", 4},
+                        {"ssm.group_count", 2},
+                        {"rope.dimension_count", 8},
+                        {"full_attention_interval", 2},
+                        {"rope.dimension_sections", {2, 1, 1, 0}},
+                        {"feed_forward_length", 48}}}};
+}
+
 }  // namespace oxbow::model

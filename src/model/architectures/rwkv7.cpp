@@ -124,4 +124,23 @@ Result<Network> build_rwkv7(Hyperparameters& hp, WeightLoader& weights) {
   return network;
 }
 
+std::vector<TinyModel> tiny_models_rwkv7() {
+  return {{.name = "low_rank",
+           .settings = {{"block_count", 2},
+                        {"context_length", 256},
+                        {"embedding_length", 32},
+                        {"attention.layer_norm_epsilon", 1e-5},
+                        {"feed_forward_length", 48},
+                        {"wkv.head_size", 16},
+                        {"attention.decay_lora_rank", 6},
+                        {"attention.iclr_lora_rank", 10},
+                        {"attention.value_residual_mix_lora_rank", 5},
+                        {"attention.gate_lora_rank", 32}},
+           .ranges = {{"time_mix_lerp_fused.weight", 0.0f, 1.0f},
+                      {"channel_mix_lerp_k.weight", 0.0f, 1.0f},
+                      {"time_mix_w0.weight", -6.0f, 1.0f},
+                      {"time_mix_k_k.weight", 0.7f, 1.0f},
+                      {"time_mix_k_a.weight", 0.8f, 1.2f}}}};
+}
+
 }  // namespace oxbow::model
