@@ -13,8 +13,11 @@ namespace {
 constexpr uint8_t kCheckpointKey = 1;
 constexpr uint8_t kSegmentKey = 2;
 constexpr size_t kMostRemembered = 1 << 16;
-constexpr size_t kMostAttempts = 3;
-constexpr size_t kWorthRecallingTokens = 16;  // less is evaluated faster than fetched
+// What was offered is not offered again for this long. Later it is, which makes it young in a store that has
+// it, and brings it back to one that lost it.
+constexpr std::chrono::minutes kNotAgain{1};
+// How long a request that needs memory waits for a piece of a write.
+constexpr std::chrono::milliseconds kLetGo{200};
 
 using memory::snapshot::kSegmentTokens;
 
@@ -39,12 +42,53 @@ size_t bytes_of(const memory::Checkpoint& checkpoint) {
   return bytes;
 }
 
+bool is_in_segments(const memory::KvGroup& group) {
+  return group.window_tokens == 0;
+}
+
+// What the object of a checkpoint shows: without the pages that lie in segments.
+memory::Checkpoint without_segments(const memory::Checkpoint& checkpoint,
+                                    const memory::MemoryLayout& layout) {
+  memory::Checkpoint rest = checkpoint.clone(checkpoint.length);
+  for (size_t g = 0; g < rest.pages.size(); ++g) {
+    if (!is_in_segments(layout.groups()[g])) continue;
+    const size_t count = rest.length / kSegmentTokens * memory::snapshot::kSegmentPages;
+    for (size_t page = 0; page < count; ++page) rest.pages[g].blocks[page] = memory::BlockRef();
+  }
+  return rest;
+}
+
+// The pages of one segment.
+memory::Checkpoint segment_of(const memory::Checkpoint& checkpoint, size_t end,
+                              const memory::MemoryLayout& layout) {
+  memory::Checkpoint segment;
+  segment.length = end;
+  const size_t first = end / memory::kPagePositions - memory::snapshot::kSegmentPages;
+  for (size_t g = 0; g < checkpoint.pages.size(); ++g) {
+    memory::PageRun run;
+    run.first = first;
+    for (size_t i = 0; is_in_segments(layout.groups()[g]) && i < memory::snapshot::kSegmentPages; ++i)
+      run.blocks.push_back(checkpoint.pages[g].at(first + i).share());
+    segment.pages.push_back(std::move(run));
+  }
+  return segment;
+}
+
+stores::QueueOptions queue_options(const memory::Memory& memory) {
+  stores::QueueOptions options;
+  options.limit_bytes = std::min<uint64_t>(options.limit_bytes, memory.pool().budget_bytes() / 4);
+  return options;
+}
+
 }  // namespace
 
 CacheTier::CacheTier(memory::Memory& memory, const stores::Fingerprint& fingerprint,
                      std::unique_ptr<stores::BlobStore> store)
-    : memory_(memory), fingerprint_(fingerprint), name_(store->name()), thread_(std::move(store)) {
-  for (const memory::KvGroup& group : memory.layout().groups()) has_segments_ |= group.window_tokens == 0;
+    : memory_(memory),
+      fingerprint_(fingerprint),
+      name_(store->name()),
+      thread_(std::move(store), queue_options(memory)) {
+  for (const memory::KvGroup& group : memory.layout().groups()) has_segments_ |= is_in_segments(group);
 }
 
 CacheTier::~CacheTier() {
@@ -62,25 +106,58 @@ stores::Partition CacheTier::partition_id(std::string_view partition) const {
   return id;
 }
 
+bool CacheTier::is_checkpoint(const stores::Key& key) {
+  return key.kind == kCheckpointKey;
+}
+
+stores::Key CacheTier::segment_key(std::string_view partition, std::span<const TokenId> tokens) const {
+  return make_key(partition_id(partition), tokens, kSegmentKey);
+}
+
+stores::Pending<std::vector<stores::Key>> CacheTier::find(std::string_view partition,
+                                                          std::span<const TokenId> prompt) {
+  return thread_.find(stores::prefix_query(partition_id(partition), prompt));
+}
+
 bool CacheTier::was_offered(const stores::Key& key) {
   if (offered_.size() >= kMostRemembered) offered_.clear();
-  return !offered_.insert(key).second;
+  const auto now = Clock::now();
+  const auto [at, added] = offered_.emplace(key, now);
+  if (added) return false;
+  if (now - at->second < kNotAgain) return true;
+  at->second = now;
+  return false;
+}
+
+bool CacheTier::give_up(bool required) {
+  if (collect()) return true;
+  if (const auto key = thread_.give_up()) {
+    offered_.erase(*key);
+    return true;
+  }
+  if (!required) return false;
+  if (const auto key = thread_.let_go(kLetGo)) {
+    offered_.erase(*key);
+    return collect();
+  }
+  return false;
 }
 
 void CacheTier::offer(std::string_view partition, std::span<const TokenId> tokens,
-                      const memory::Checkpoint& checkpoint) {
-  thread_.collect();
+                      const memory::Checkpoint& checkpoint, stores::Urgency urgency) {
+  collect();
   const stores::Partition id = partition_id(partition);
   const stores::Key key = make_key(id, tokens, kCheckpointKey);
   if (was_offered(key)) return;
-  if (has_segments_) offer_segments(id, tokens, checkpoint);
+  if (has_segments_) offer_segments(id, tokens, checkpoint, urgency);
   auto offered = std::make_shared<Offered>();
   offered->tokens.assign(tokens.begin(), tokens.end());
-  offered->checkpoint = checkpoint.clone(checkpoint.length);
+  offered->checkpoint = without_segments(checkpoint, memory_.layout());
   stores::Object object;
   object.kind = stores::ObjectKind::kCheckpoint;
   object.fingerprint = fingerprint_;
   object.block_hash = hash_of(tokens.first(stores::block_begin(tokens.size())));
+  const size_t size_bytes = bytes_of(offered->checkpoint);
   const auto produce = [offered, object, layout = &memory_.layout()]() mutable {
     const memory::Checkpoint* one = &offered->checkpoint;
     offered->sections = memory::snapshot_sections(*layout, offered->tokens, {&one, 1}, true);
@@ -88,17 +165,18 @@ void CacheTier::offer(std::string_view partition, std::span<const TokenId> token
     object.owner = offered;
     return object;
   };
-  if (!thread_.offer(key, bytes_of(checkpoint), produce)) offered_.erase(key);
+  offered.reset();
+  if (!thread_.offer(key, size_bytes, produce, urgency)) offered_.erase(key);
 }
 
 void CacheTier::offer_segments(const stores::Partition& id, std::span<const TokenId> tokens,
-                               const memory::Checkpoint& checkpoint) {
+                               const memory::Checkpoint& checkpoint, stores::Urgency urgency) {
   for (size_t end = kSegmentTokens; end <= checkpoint.length; end += kSegmentTokens) {
     const stores::Key key = make_key(id, tokens.first(end), kSegmentKey);
     if (was_offered(key)) continue;
     auto offered = std::make_shared<Offered>();
     offered->tokens.assign(tokens.begin(), tokens.begin() + static_cast<ptrdiff_t>(end));
-    offered->checkpoint = checkpoint.clone(checkpoint.length);
+    offered->checkpoint = segment_of(checkpoint, end, memory_.layout());
     offered->sections = memory::segment_sections(memory_.layout(), offered->tokens, offered->checkpoint, end);
     stores::Object object;
     object.kind = stores::ObjectKind::kSegment;
@@ -106,52 +184,9 @@ void CacheTier::offer_segments(const stores::Partition& id, std::span<const Toke
     object.block_hash = key.hash;
     object.sections = offered->sections.sections;
     object.owner = offered;
-    if (!thread_.offer(key, std::move(object))) offered_.erase(key);
+    offered.reset();
+    if (!thread_.offer(key, std::move(object), urgency)) offered_.erase(key);
   }
-}
-
-size_t CacheTier::recall(std::string_view partition, std::span<const TokenId> prompt,
-                         std::chrono::milliseconds patience) {
-  thread_.collect();
-  if (prompt.empty()) return 0;
-  const Deadline deadline = std::chrono::steady_clock::now() + patience;
-  const size_t known = memory_.known(prompt, partition).reused;
-  const size_t limit = prompt.size() - 1;
-  if (limit < known + kWorthRecallingTokens) return 0;
-  auto pending = thread_.find(stores::prefix_query(partition_id(partition), prompt.first(limit)));
-  if (!pending.wait_for(patience)) return 0;
-  size_t attempts = 0;
-  for (const stores::Key& key : pending.take()) {
-    if (key.kind != kCheckpointKey || key.position < known + kWorthRecallingTokens || key.position > limit)
-      continue;
-    if (admit(key, partition, prompt.first(key.position), deadline)) return key.position;
-    if (++attempts == kMostAttempts) break;
-  }
-  return 0;
-}
-
-bool CacheTier::admit(const stores::Key& key, std::string_view partition, std::span<const TokenId> tokens,
-                      Deadline deadline) {
-  const auto left = [&] {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration_cast<std::chrono::milliseconds>(
-        std::max(deadline - now, Deadline::duration(0)));
-  };
-  std::vector<stores::Pending<std::optional<stores::StoredObject>>> pending;
-  pending.push_back(thread_.fetch(key));
-  for (size_t end = kSegmentTokens; has_segments_ && end <= tokens.size(); end += kSegmentTokens)
-    pending.push_back(thread_.fetch(make_key(key.partition, tokens.first(end), kSegmentKey)));
-  std::vector<std::optional<stores::StoredObject>> objects;
-  for (auto& one : pending) {
-    if (!one.wait_for(left())) return false;
-    objects.push_back(one.take());
-    if (!objects.back() || objects.back()->reader().fingerprint() != fingerprint_) return false;
-  }
-  std::vector<const stores::ContainerReader*> segments;
-  for (size_t i = 1; i < objects.size(); ++i) segments.push_back(&objects[i]->reader());
-  const Status admitted = memory_.admit(tokens, objects.front()->reader(), segments, partition);
-  if (!admitted && admitted.error().kind == ErrorKind::kInvalidInput) thread_.erase(key);
-  return admitted.has_value();
 }
 
 }  // namespace oxbow::engine

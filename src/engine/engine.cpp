@@ -47,17 +47,18 @@ Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const model::Mode
 }
 
 void Engine::add_store(std::unique_ptr<stores::BlobStore> store) {
-  tiers_.push_back(
-      std::make_unique<CacheTier>(memory_, make_fingerprint(*model_, options_.kv), std::move(store)));
-  memory_.set_observer([this](std::string_view partition, std::span<const TokenId> tokens,
-                              const memory::Checkpoint& checkpoint) {
-    for (const auto& tier : tiers_) tier->offer(partition, tokens, checkpoint);
-  });
+  if (tiers_ == nullptr) tiers_ = std::make_unique<Tiers>(memory_, make_fingerprint(*model_, options_.kv));
+  tiers_->add(std::move(store));
+}
+
+std::unique_ptr<Recall> Engine::start_recall(std::span<const TokenId> prompt, std::string_view partition,
+                                             std::chrono::milliseconds patience) {
+  return tiers_ != nullptr ? tiers_->start_recall(prompt, partition, patience) : nullptr;
 }
 
 void Engine::recall(std::span<const TokenId> prompt, std::string_view partition,
                     std::chrono::milliseconds patience) {
-  for (const auto& tier : tiers_) tier->recall(partition, prompt, patience);
+  if (tiers_ != nullptr) tiers_->recall(prompt, partition, patience);
 }
 
 }  // namespace oxbow::engine

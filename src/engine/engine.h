@@ -9,7 +9,7 @@
 #include "base/aligned_buffer.h"
 #include "base/status.h"
 #include "base/thread_pool.h"
-#include "engine/cache_tier.h"
+#include "engine/tiers.h"
 #include "memory/memory.h"
 #include "model/model.h"
 
@@ -52,11 +52,16 @@ class Engine {
   // Puts a store behind the memory: kept checkpoints go there, prompts find them again. Asked in the order in
   // which they were added.
   void add_store(std::unique_ptr<stores::BlobStore> store);
-  // Brings checkpoints that stores have for a prompt to memory. Waits no longer than `patience` for each
-  // store.
+  // Starts to bring the best checkpoint that the stores have for a prompt to memory, waiting for nothing;
+  // null without stores. Each store has `patience`. See Recall.
+  std::unique_ptr<Recall> start_recall(std::span<const TokenId> prompt, std::string_view partition,
+                                       std::chrono::milliseconds patience = std::chrono::seconds(10));
+  // The same, waiting for the end.
   void recall(std::span<const TokenId> prompt, std::string_view partition,
               std::chrono::milliseconds patience = std::chrono::seconds(10));
-  std::span<const std::unique_ptr<CacheTier>> tiers() const { return tiers_; }
+  std::span<const std::unique_ptr<CacheTier>> tiers() const {
+    return tiers_ != nullptr ? tiers_->all() : std::span<const std::unique_ptr<CacheTier>>();
+  }
 
   // Runs one step over the entries and commits it: afterwards each sequence holds its new tokens. Returns the
   // wanted logits, [rows, vocabulary] in the order of entries and tokens, valid until the next step. Errors
@@ -74,7 +79,7 @@ class Engine {
   memory::Memory memory_;
   AlignedBuffer scratch_;
   std::vector<float> logits_;
-  std::vector<std::unique_ptr<CacheTier>> tiers_;  // after the memory whose blocks they hold
+  std::unique_ptr<Tiers> tiers_;  // after the memory whose blocks they hold
   // Of the current step; kept for their capacity.
   std::vector<memory::BatchEntry> batch_;
   std::vector<TokenId> tokens_;

@@ -6,6 +6,7 @@ namespace oxbow::engine {
 
 Result<std::span<const float>> Engine::step(std::span<const StepEntry> entries) {
   OXBOW_TRY(check(entries));
+  if (tiers_ != nullptr) tiers_->collect();
   OXBOW_ASSIGN(memory::Step step, memory_.prepare(batch_));
   model_->forward(step.views(), tokens_, output_rows_, pool_, {scratch_.data(), scratch_.size()},
                   logits_.data());

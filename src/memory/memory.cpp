@@ -79,7 +79,7 @@ void Memory::cut(Sequence& sequence, size_t position) {
                                       sequence.history->tokens.begin() + static_cast<ptrdiff_t>(position));
     const auto match = tree_.match(sequence.partition, tokens, position);
     if (match.entry == nullptr) return cut(sequence, 0);
-    tree_.touch(*match.entry);
+    use_checkpoint(*match.entry);
     return adopt(sequence, *match.entry, std::span(tokens).first(match.reused));
   }
   if (sequence.working_position != position) sequence.working_position = kInvalid;

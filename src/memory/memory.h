@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "memory/admission.h"
 #include "memory/block_pool.h"
 #include "memory/history.h"
 #include "memory/layout.h"
@@ -134,15 +135,25 @@ class Memory {
   // may have been evicted.
   Result<Restored> restore(const stores::ContainerReader& reader, std::string_view partition = {});
 
-  // Keeps a checkpoint that a store had: an object of snapshot_sections() and its segments, from the first
+  // Takes in, part by part, the checkpoint after `tokens` (at least one) that a store has.
+  Admission admission(std::span<const TokenId> tokens, std::string_view partition);
+  // The same at once: an object of snapshot_sections() and its segments, from the first
   // token on. Errors as of restore; kOutOfBudget when it is worth less than what stands in its place.
   Status admit(std::span<const TokenId> tokens, const stores::ContainerReader& reader,
                std::span<const stores::ContainerReader* const> segments, std::string_view partition);
-  // Called with each checkpoint that is asked for (not those of the spacing) when it is kept; never when one
-  // is evicted, because what shares its blocks would keep them from being freed. It must not call the memory.
+  // Called with each checkpoint that was asked for (not those of the spacing) when it is kept, and with any
+  // when it has served a sequence; never when one is evicted, because what shares its blocks would keep them
+  // from being freed (docs/decisions/0005). It must not call the memory.
+  enum class Occasion { kKept, kUsed };
   using Observer = std::function<void(std::string_view partition, std::span<const TokenId> tokens,
-                                      const Checkpoint& checkpoint)>;
+                                      const Checkpoint& checkpoint, Occasion occasion)>;
   void set_observer(Observer observer) { observer_ = std::move(observer); }
+  // Called when memory is needed and no checkpoint that goes would free any: lets go of something else that
+  // shares its blocks or counts against the budget; false when there is nothing. required: a sequence needs
+  // it, else it is for something that is kept if there is room. It may destroy admissions, but only when
+  // required, and must not call the memory otherwise.
+  using Reclaimer = std::function<bool(bool required)>;
+  void set_reclaimer(Reclaimer reclaimer) { reclaimer_ = std::move(reclaimer); }
   // What is known of a prompt, changing nothing.
   PrefixTree::Match known(std::span<const TokenId> prompt, std::string_view partition) const {
     return tree_.match(partition, prompt, prompt.empty() ? 0 : prompt.size() - 1);
@@ -171,6 +182,7 @@ class Memory {
   size_t reach_rows() const { return reach_rows_; }
 
  private:
+  friend class Admission;
   friend class Step;
   static constexpr size_t kInvalid = SIZE_MAX;
 
@@ -218,6 +230,11 @@ class Memory {
   Result<BlockRef> allocate(SequenceId sequence, size_t size_bytes, const char* what);
   // Evicts checkpoints that are worth less; an empty reference when that is not enough.
   BlockRef allocate_if_worth(size_t size_bytes, double worth);
+  bool reserve_if_worth(size_t size_bytes, double worth);
+  // Counts the use of a checkpoint that serves a sequence.
+  void use_checkpoint(PrefixTree::Entry& entry);
+  // Evicts one checkpoint that is worth less, or has others let go; false when there is nothing.
+  bool give_way(double worth);
   void fill_views();
   void commit_entry(PendingSequence& pending, size_t accepted);
   void abandon();
@@ -229,6 +246,7 @@ class Memory {
   size_t scratch_bytes_ = 0;
   PrefixTree tree_;
   Observer observer_;
+  Reclaimer reclaimer_;
   SequenceId next_id_ = 1;
   std::unordered_map<SequenceId, Sequence> sequences_;
   StepPlan plan_;

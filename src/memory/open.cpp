@@ -43,7 +43,7 @@ Result<Opened> Memory::reopen(SequenceId id, std::span<const TokenId> prompt,
   }
   Opened opened{id, std::max(common, match.matched), 0, match.miss};
   if (match.entry != nullptr && match.reused > in_place) {
-    tree_.touch(*match.entry);
+    use_checkpoint(*match.entry);
     adopt(*sequence, *match.entry, prompt.first(match.reused));
     opened.reused = match.reused;
   } else {
@@ -129,7 +129,13 @@ void Memory::keep_checkpoint(const Sequence& sequence, size_t position,
   const size_t floor = checkpoint.floor(layout_);
   const bool asked_for = position == sequence.length || std::ranges::binary_search(sequence.marks, position);
   const PrefixTree::Entry* entry = tree_.insert(sequence.partition, tokens, std::move(checkpoint), floor);
-  if (observer_ && asked_for) observer_(sequence.partition, tokens, entry->checkpoint);
+  if (observer_ && asked_for) observer_(sequence.partition, tokens, entry->checkpoint, Occasion::kKept);
+}
+
+void Memory::use_checkpoint(PrefixTree::Entry& entry) {
+  tree_.touch(entry);
+  if (!observer_) return;
+  observer_(PrefixTree::partition_of(entry), PrefixTree::tokens_of(entry), entry.checkpoint, Occasion::kUsed);
 }
 
 void Memory::evict(size_t count) {

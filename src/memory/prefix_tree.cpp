@@ -387,13 +387,13 @@ size_t nearest_before(const PrefixTree::Node* node, size_t position) {
   return 0;
 }
 
-bool frees_memory(const PrefixTree::Entry& entry) {
+}  // namespace
+
+bool PrefixTree::frees_memory(const Entry& entry) {
   bool frees = false;
   entry.checkpoint.for_each_block([&](const BlockRef& block) { frees |= !block.is_shared(); });
   return frees;
 }
-
-}  // namespace
 
 PrefixTree::Entry* PrefixTree::victim(double below) {
   for (;;) {

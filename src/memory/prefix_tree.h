@@ -97,6 +97,8 @@ class PrefixTree {
   size_t size() const { return entries_.size(); }  // checkpoints
   size_t token_count() const { return token_count_; }
   const std::vector<Entry*>& entries() const { return entries_; }
+  // Whether a block of the entry is held by nobody else.
+  static bool frees_memory(const Entry& entry);
   // The tokens before an entry.
   static std::vector<TokenId> tokens_of(const Entry& entry);
   static std::string_view partition_of(const Entry& entry);

@@ -219,14 +219,29 @@ BlockRef Memory::allocate_if_worth(size_t size_bytes, double worth) {
   for (;;) {
     const size_t free_before = pool_.free_bytes();
     BlockRef block = pool_.allocate(size_bytes);
-    if (block || free_before >= size_bytes + pool_.kSlackBytes) return block;
-    PrefixTree::Entry* victim = tree_.victim(worth);
-    if (victim == nullptr) {
-      if (std::isfinite(worth)) tree_.pass_over(worth);
-      return {};
-    }
-    tree_.evict(*victim);
+    if (block || free_before >= size_bytes + pool_.kSlackBytes || !give_way(worth)) return block;
   }
+}
+
+bool Memory::reserve_if_worth(size_t size_bytes, double worth) {
+  if (size_bytes > pool_.budget_bytes()) return false;
+  while (!pool_.reserve(size_bytes)) {
+    if (!give_way(worth)) return false;
+  }
+  return true;
+}
+
+bool Memory::give_way(double worth) {
+  const bool required = !std::isfinite(worth);
+  PrefixTree::Entry* victim = tree_.victim(worth);
+  const bool helps = victim != nullptr ? PrefixTree::frees_memory(*victim) : !required;
+  if (!helps && reclaimer_ && reclaimer_(required)) return true;
+  if (victim == nullptr) {
+    if (!required) tree_.pass_over(worth);
+    return false;
+  }
+  tree_.evict(*victim);
+  return true;
 }
 
 void Memory::fill_views() {

@@ -84,8 +84,9 @@ constexpr uint32_t segment_block(size_t group, size_t index) {
 Result<std::vector<TokenId>> read_tokens(const stores::ContainerReader& reader);
 
 // The table of checkpoints, checked: they fit the layout and the tokens, and every block they name has its
-// section and its size.
+// section and its size. segments: pages of whole segments may lie elsewhere (kInSegment).
 Result<std::vector<StoredCheckpoint>> read_checkpoints(const MemoryLayout& layout, size_t token_count,
-                                                       const stores::ContainerReader& reader);
+                                                       const stores::ContainerReader& reader,
+                                                       bool segments = false);
 
 }  // namespace oxbow::memory

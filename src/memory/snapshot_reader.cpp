@@ -19,8 +19,8 @@ tl::unexpected<Error> damaged(std::string_view what) {
 class TableReader {
  public:
   TableReader(std::span<const std::byte> bytes, const MemoryLayout& layout, size_t token_count,
-              const stores::ContainerReader& reader)
-      : bytes_(bytes), layout_(layout), token_count_(token_count), reader_(reader) {}
+              const stores::ContainerReader& reader, bool segments)
+      : bytes_(bytes), layout_(layout), token_count_(token_count), reader_(reader), segments_(segments) {}
 
   Result<std::vector<StoredCheckpoint>> read() {
     OXBOW_TRY(check_layout());
@@ -61,13 +61,15 @@ class TableReader {
 
   // Pages of whole segments may lie elsewhere.
   bool is_in_segment(const KvGroup& group, uint64_t page, uint64_t length) const {
-    return group.window_tokens == 0 && page < length / snapshot::kSegmentTokens * snapshot::kSegmentPages &&
-           bytes_.size() >= 4 && load<uint32_t>(bytes_.data()) == StoredCheckpoint::kInSegment;
+    return segments_ && group.window_tokens == 0 &&
+           page < length / snapshot::kSegmentTokens * snapshot::kSegmentPages && bytes_.size() >= 4 &&
+           load<uint32_t>(bytes_.data()) == StoredCheckpoint::kInSegment;
   }
 
   // A block of exactly `size` bytes.
   Result<uint32_t> get_block(size_t size) {
     OXBOW_ASSIGN(const uint32_t index, get<uint32_t>());
+    if (index >= StoredCheckpoint::kInSegment) return damaged("has a gap where a block must be");
     const stores::Section* section = reader_.find({snapshot::kBlock, index});
     if (section == nullptr) return damaged(fmt::format("names block {}, which is not there", index));
     if (section->raw_bytes != size) {
@@ -162,6 +164,7 @@ class TableReader {
   const MemoryLayout& layout_;
   size_t token_count_;
   const stores::ContainerReader& reader_;
+  bool segments_;
 };
 
 }  // namespace
@@ -182,9 +185,9 @@ Result<std::vector<TokenId>> read_tokens(const stores::ContainerReader& reader) 
 }
 
 Result<std::vector<StoredCheckpoint>> read_checkpoints(const MemoryLayout& layout, size_t token_count,
-                                                       const stores::ContainerReader& reader) {
+                                                       const stores::ContainerReader& reader, bool segments) {
   OXBOW_ASSIGN(const stores::SectionBytes section, reader.read({snapshot::kCheckpoints, 0}, kMostTableBytes));
-  return TableReader(section.bytes(), layout, token_count, reader).read();
+  return TableReader(section.bytes(), layout, token_count, reader, segments).read();
 }
 
 }  // namespace oxbow::memory

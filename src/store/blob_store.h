@@ -42,8 +42,9 @@ class BlobStore {
   // Errors: kIo when the store cannot take anything now, kOutOfBudget for an object that it never takes.
   virtual Status put(const Key& key, const Object& object) = 0;
 
-  // Nothing for a miss, whatever the reason.
-  virtual std::optional<StoredObject> get(const Key& key) = 0;
+  // Nothing for a miss, whatever the reason; an object of more than most_bytes is one.
+  virtual std::optional<StoredObject> get(const Key& key, uint64_t most_bytes) = 0;
+  std::optional<StoredObject> get(const Key& key) { return get(key, UINT64_MAX); }
 
   virtual bool contains(const Key& key) = 0;
 

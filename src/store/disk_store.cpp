@@ -108,8 +108,9 @@ Status DiskStore::write(const Key& key, const Object& object) {
   uint64_t size = 0;
   OXBOW_TRY(write_object(key, object, [&](std::span<const std::byte> bytes) {
     size += bytes.size();
-    return write_some(file, bytes);
+    return write_some(file, object, bytes);
   }));
+  if (object.was_read) object.was_read();
   OXBOW_TRY(file.sync());
   OXBOW_ASSIGN(const FileLock lock, FileLock::acquire(options_.directory, kLockPatience));
   make_room(size, lock);
@@ -120,9 +121,10 @@ Status DiskStore::write(const Key& key, const Object& object) {
   return {};
 }
 
-Status DiskStore::write_some(AtomicFile& file, std::span<const std::byte> bytes) {
+Status DiskStore::write_some(AtomicFile& file, const Object& object, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     if (interrupted_) return fail(ErrorKind::kInvalidState, "{}: interrupted", options_.directory);
+    OXBOW_TRY(check_wanted(object));
     const size_t size = std::min(bytes.size(), kPieceBytes);
     if (options_.before_write) OXBOW_TRY(options_.before_write(size));
     OXBOW_TRY(file.write(bytes.first(size)));
@@ -151,7 +153,7 @@ void DiskStore::pause(const Error& error) {
   log(LogLevel::kWarning, "store", "the disk cache takes nothing for now: {}", error.message);
 }
 
-std::optional<StoredObject> DiskStore::get(const Key& key) {
+std::optional<StoredObject> DiskStore::get(const Key& key, uint64_t most_bytes) {
   const std::string path = index_.path_of(key);
   const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   const int reason = errno;
@@ -161,7 +163,7 @@ std::optional<StoredObject> DiskStore::get(const Key& key) {
     return std::nullopt;
   }
   Result<StoredObject> object =
-      fd < 0 ? fail(ErrorKind::kIo, "{}: {}", path, std::strerror(reason)) : read(key, fd, path);
+      fd < 0 ? fail(ErrorKind::kIo, "{}: {}", path, std::strerror(reason)) : read(key, fd, path, most_bytes);
   if (object) ::futimens(fd, nullptr);
   if (fd >= 0) ::close(fd);
   if (object) {
@@ -178,7 +180,7 @@ std::optional<StoredObject> DiskStore::get(const Key& key) {
   return std::nullopt;
 }
 
-Result<StoredObject> DiskStore::read(const Key& key, int fd, const std::string& path) {
+Result<StoredObject> DiskStore::read(const Key& key, int fd, const std::string& path, uint64_t most_bytes) {
   struct stat info {};
   if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
     return fail(ErrorKind::kIo, "{}: is no regular file", path);
@@ -186,6 +188,7 @@ Result<StoredObject> DiskStore::read(const Key& key, int fd, const std::string& 
   if (size == 0 || size > largest_object()) {
     return fail(ErrorKind::kInvalidInput, "{}: {} bytes, expected 1 to {}", path, size, largest_object());
   }
+  if (size > most_bytes) return fail(ErrorKind::kOutOfBudget, "{}: {} bytes of {}", path, size, most_bytes);
   // Not mapped: a file that another process cuts short, or a bad sector, must be a miss and not a signal.
   AlignedBuffer bytes = AlignedBuffer::try_allocate(size);
   if (bytes.empty()) return fail(ErrorKind::kOutOfBudget, "{}: no memory for {} bytes", path, size);

@@ -44,7 +44,8 @@ class DiskStore final : public BlobStore {
 
   std::string_view name() const override { return "disk"; }
   Status put(const Key& key, const Object& object) override;
-  std::optional<StoredObject> get(const Key& key) override;
+  using BlobStore::get;
+  std::optional<StoredObject> get(const Key& key, uint64_t most_bytes) override;
   bool contains(const Key& key) override;
   std::vector<Key> find(const Query& query) override;
   void erase(const Key& key) override;
@@ -56,10 +57,10 @@ class DiskStore final : public BlobStore {
 
   uint64_t largest_object() const { return std::min(options_.limit_bytes, options_.largest_bytes); }
   Status write(const Key& key, const Object& object);
-  Status write_some(AtomicFile& file, std::span<const std::byte> bytes);
+  Status write_some(AtomicFile& file, const Object& object, std::span<const std::byte> bytes);
   // Evicts until `bytes` more fit.
   void make_room(uint64_t bytes, const FileLock& directory);
-  Result<StoredObject> read(const Key& key, int fd, const std::string& path);
+  Result<StoredObject> read(const Key& key, int fd, const std::string& path, uint64_t most_bytes);
   void pause(const Error& error);
 
   DiskOptions options_;

@@ -26,6 +26,11 @@ Status write_object(const Key& key, const Object& object, ByteSink sink) {
   return writer.finish();
 }
 
+Status check_wanted(const Object& object) {
+  if (object.is_unwanted && object.is_unwanted()) return fail(ErrorKind::kInvalidState, "given up");
+  return {};
+}
+
 Result<StoredObject> StoredObject::open(AlignedBuffer bytes, const Key& key, std::string name,
                                         size_t trailing) {
   const std::span<const std::byte> all = std::as_const(bytes).as<std::byte>();

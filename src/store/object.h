@@ -1,6 +1,7 @@
 #pragma once
 // An object on its way into a store, and one that came out.
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,6 +34,11 @@ struct Object {
   Hash128 block_hash;
   std::vector<ObjectSection> sections;
   std::shared_ptr<const void> owner;
+  // For whoever puts it; either may be empty. Nobody wants it any more: asked between pieces, so that a put
+  // can be given up; it then fails with kInvalidState.
+  std::function<bool()> is_unwanted;
+  // Its sections have been read and will not be again: their memory may go before the put is done.
+  std::function<void()> was_read;
 
   // Of the container without compression, for budgets.
   uint64_t size_bytes() const;
@@ -40,6 +46,9 @@ struct Object {
 
 // The object as a container that also holds its key.
 Status write_object(const Key& key, const Object& object, ByteSink sink);
+
+// For the sinks of stores: kInvalidState when the object is not wanted any more.
+Status check_wanted(const Object& object);
 
 // What was got: a verified container, known to be that of the key, and the memory it lies in. Move-only.
 class StoredObject {

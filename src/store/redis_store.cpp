@@ -102,6 +102,7 @@ Result<std::vector<std::byte>> RedisStore::container_of(const Key& key, const Ob
   bytes.reserve(size + sizeof(Sha256Digest));
   OXBOW_TRY(write_object(key, object, [&](std::span<const std::byte> part) -> Status {
     if (interrupted_) return fail(ErrorKind::kInvalidState, "interrupted");
+    OXBOW_TRY(check_wanted(object));
     bytes.insert(bytes.end(), part.begin(), part.end());
     return {};
   }));
@@ -133,6 +134,7 @@ Status RedisStore::put(const Key& key, const Object& object) {
     ++counts_.failures;
     return tl::unexpected<Error>(std::move(bytes).error());
   }
+  if (object.was_read) object.was_read();
   // Before the index, so that whoever finds the entry finds the object.
   commands.insert(commands.begin(), {"SET", name, text_of(*bytes)});
   const auto replies = exchange(commands);
@@ -146,10 +148,22 @@ Status RedisStore::put(const Key& key, const Object& object) {
   return {};
 }
 
-std::optional<StoredObject> RedisStore::get(const Key& key) {
+std::optional<StoredObject> RedisStore::get(const Key& key, uint64_t most_bytes) {
   const std::string name = object_name(key);
+  most_bytes = std::min(most_bytes, options_.largest_bytes);
+  if (most_bytes < options_.largest_bytes) {
+    // Asked for first, because a reply above the limit costs the connection.
+    const std::vector<Command> length = {{"STRLEN", name}};
+    const auto replies = exchange(length);
+    const bool fits = replies && replies->front().type == Reply::Type::kInteger &&
+                      replies->front().integer <= static_cast<int64_t>(most_bytes);
+    if (!fits) {
+      ++counts_.misses;
+      return std::nullopt;
+    }
+  }
   const std::vector<Command> commands = {{"GET", name}};
-  auto replies = exchange(commands, {.bytes = options_.largest_bytes + RedisConnection::Limits{}.bytes});
+  auto replies = exchange(commands, {.bytes = most_bytes + RedisConnection::Limits{}.bytes});
   if (!replies || replies->front().type == RedisReply::Type::kNil) {
     if (replies) forget(key);
     ++counts_.misses;

@@ -31,7 +31,8 @@ class RedisStore final : public BlobStore {
 
   std::string_view name() const override { return "redis"; }
   Status put(const Key& key, const Object& object) override;
-  std::optional<StoredObject> get(const Key& key) override;
+  using BlobStore::get;
+  std::optional<StoredObject> get(const Key& key, uint64_t most_bytes) override;
   bool contains(const Key& key) override;
   std::vector<Key> find(const Query& query) override;
   void erase(const Key& key) override;

@@ -16,31 +16,61 @@ StoreThread::~StoreThread() {
   stop(std::chrono::milliseconds(0));
 }
 
-bool StoreThread::offer(const Key& key, Object object) {
+bool StoreThread::offer(const Key& key, Object object, Urgency urgency) {
   const uint64_t size = object.size_bytes();
-  return enqueue({.key = key, .size_bytes = size, .produce = nullptr, .object = std::move(object)});
+  return enqueue({key, size, nullptr, std::move(object), urgency});
 }
 
-bool StoreThread::offer(const Key& key, uint64_t size_bytes, std::function<Object()> produce) {
-  return enqueue({.key = key, .size_bytes = size_bytes, .produce = std::move(produce), .object = {}});
+bool StoreThread::offer(const Key& key, uint64_t size_bytes, std::function<Object()> produce,
+                        Urgency urgency) {
+  return enqueue({key, size_bytes, std::move(produce), {}, urgency});
+}
+
+bool StoreThread::fits(uint64_t size_bytes) const {
+  return queue_.objects < options_.limit_objects && size_bytes <= options_.limit_bytes &&
+         queue_.size_bytes <= options_.limit_bytes - size_bytes;
+}
+
+// The first idle offer, else the first.
+std::deque<StoreThread::Offer>::iterator StoreThread::least() {
+  const auto idle = std::find_if(offers_.begin(), offers_.end(),
+                                 [](const Offer& offer) { return offer.urgency == Urgency::kIdle; });
+  return idle != offers_.end() ? idle : offers_.begin();
+}
+
+StoreThread::Offer StoreThread::take(std::deque<Offer>::iterator at) {
+  Offer offer = std::move(*at);
+  offers_.erase(at);
+  --queue_.objects;
+  queue_.size_bytes -= offer.size_bytes;
+  return offer;
 }
 
 bool StoreThread::enqueue(Offer offer) {
   collect();
+  std::vector<Offer> made_way;  // destroyed without the lock
   {
     const std::lock_guard lock(mutex_);
     ++queue_.offered;
     const auto same = [&](const Offer& other) { return other.key == offer.key; };
     if (putting_ == offer.key || std::any_of(offers_.begin(), offers_.end(), same)) return true;
-    const bool fits = queue_.objects < options_.limit_objects && offer.size_bytes <= options_.limit_bytes &&
-                      queue_.size_bytes <= options_.limit_bytes - offer.size_bytes;
-    if (closed_ || !fits) {
+    const bool idle = offer.urgency == Urgency::kIdle;
+    while (!idle && !fits(offer.size_bytes) && !offers_.empty() && least()->urgency == Urgency::kIdle) {
+      made_way.push_back(take(least()));
+      ++queue_.given_up;
+    }
+    if (closed_ || !fits(offer.size_bytes)) {
       ++queue_.dropped;
       return false;
     }
     ++queue_.objects;
     queue_.size_bytes += offer.size_bytes;
-    offers_.push_back(std::move(offer));
+    // Idle offers stand behind all others.
+    const auto behind =
+        idle ? offers_.end() : std::find_if(offers_.begin(), offers_.end(), [](const Offer& other) {
+          return other.urgency == Urgency::kIdle;
+        });
+    offers_.insert(behind, std::move(offer));
   }
   wake_.notify_one();
   return true;
@@ -61,11 +91,11 @@ void StoreThread::request(Request request) {
   }
 }
 
-Pending<std::optional<StoredObject>> StoreThread::fetch(const Key& key) {
+Pending<std::optional<StoredObject>> StoreThread::fetch(const Key& key, uint64_t most_bytes) {
   Pending<std::optional<StoredObject>> pending;
-  request([key, answer = pending.answer()](BlobStore* from) {
+  request([key, most_bytes, answer = pending.answer()](BlobStore* from) {
     const bool wanted = from != nullptr && !answer.abandoned();
-    answer.give(wanted ? from->get(key) : std::nullopt);
+    answer.give(wanted ? from->get(key, most_bytes) : std::nullopt);
   });
   return pending;
 }
@@ -85,12 +115,40 @@ void StoreThread::erase(const Key& key) {
   });
 }
 
-void StoreThread::collect() {
+size_t StoreThread::collect() {
   std::vector<Offer> finished;
   const std::lock_guard lock(mutex_);
   finished.swap(finished_);
   for (const Offer& offer : finished) queue_.size_bytes -= offer.size_bytes;
   queue_.objects -= finished.size();
+  return finished.size();
+}
+
+std::optional<Key> StoreThread::give_up() {
+  std::optional<Offer> offer;
+  const std::lock_guard lock(mutex_);
+  if (offers_.empty()) return std::nullopt;
+  offer.emplace(take(least()));
+  ++queue_.given_up;
+  return offer->key;
+}
+
+std::optional<Key> StoreThread::let_go(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  const std::optional<Key> key = held_;
+  if (!key) return std::nullopt;
+  unwanted_ = true;
+  if (!released_.wait_for(lock, patience, [&] { return held_ != key; })) return std::nullopt;
+  return key;
+}
+
+// What the offer holds may go; called with the lock, once for each offer that was begun.
+void StoreThread::finish(Offer& offer) {
+  Offer held{offer.key, offer.size_bytes, std::move(offer.produce), {}, offer.urgency};
+  held.object.owner = std::move(offer.object.owner);
+  finished_.push_back(std::move(held));
+  held_.reset();
+  released_.notify_all();
 }
 
 bool StoreThread::stop(std::chrono::milliseconds patience) {
@@ -160,15 +218,23 @@ void StoreThread::serve_offer(std::unique_lock<std::mutex>& lock) {
   Offer offer = std::move(offers_.front());
   offers_.pop_front();
   putting_ = offer.key;
+  held_ = offer.key;
+  unwanted_ = false;
   lock.unlock();
   if (offer.produce) offer.object = offer.produce();
+  offer.object.is_unwanted = [this] { return unwanted_.load(); };
+  offer.object.was_read = [this, &offer] {
+    const std::lock_guard inner(mutex_);
+    finish(offer);
+  };
   // A failure is in the store's counts and, once, in the log.
-  (void)store_->put(offer.key, offer.object);
+  const Status put = store_->put(offer.key, offer.object);
   Statistics statistics = store_->statistics();
   lock.lock();
+  if (!put && unwanted_ && put.error().kind == ErrorKind::kInvalidState) ++queue_.given_up;
+  if (held_) finish(offer);
   statistics_ = statistics;
   putting_.reset();
-  finished_.push_back(std::move(offer));
 }
 
 }  // namespace oxbow::stores

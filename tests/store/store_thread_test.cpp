@@ -56,7 +56,7 @@ class SlowStore final : public BlobStore {
     slow_.put.push_back(key);
     return {};
   }
-  std::optional<StoredObject> get(const Key&) override {
+  std::optional<StoredObject> get(const Key&, uint64_t) override {
     slow_.pass();
     return std::nullopt;
   }
