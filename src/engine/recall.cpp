@@ -8,6 +8,8 @@ namespace {
 constexpr size_t kWorthRecallingTokens = 16;  // fewer are evaluated faster than fetched
 constexpr size_t kMostAttempts = 3;           // with one store
 constexpr size_t kMostOnTheirWay = 8;         // of segments
+// A store that is busy writing for longer than this is not waited for.
+constexpr std::chrono::milliseconds kFindPatience{500};
 
 using memory::snapshot::kSegmentTokens;
 
@@ -87,7 +89,7 @@ bool Recall::ask() {
     return true;
   }
   tier().collect();
-  deadline_ = Clock::now() + patience_;
+  deadline_ = Clock::now() + std::min(patience_, kFindPatience);
   found_.emplace(tier().find(partition_, std::span(prompt_).first(prompt_.size() - 1)));
   attempts_ = 0;
   stage_ = Stage::kFinding;
@@ -99,6 +101,7 @@ bool Recall::take_found() {
     for (const stores::Key& key : found_->take()) {
       if (CacheTier::is_checkpoint(key)) candidates_.push_back(key);
     }
+    deadline_ = Clock::now() + patience_;
     stage_ = Stage::kChoose;
     return true;
   }

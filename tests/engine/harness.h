@@ -71,9 +71,13 @@ class Runner {
          size_t rewind_bytes = 1)
       : Runner(std::move(model), threads, memory::MemoryOptions{size_t{1} << 30, rewind_bytes, kv}) {}
   Runner(std::shared_ptr<const model::Model> model, int threads, const memory::MemoryOptions& options)
-      : model_(std::move(model)), pool_(threads), memory_(model_->state_specs(), options) {}
+      : model_(std::move(model)), pool_(threads), options_(options) {
+    restart();
+  }
 
-  Memory& memory() { return memory_; }
+  Memory& memory() { return *memory_; }
+  // Forgets everything.
+  void restart() { memory_ = std::make_unique<Memory>(model_->state_specs(), options_); }
   const model::Model& model() const { return *model_; }
 
   // Evaluates the batch and returns its logits row by row; then commits accepted[i] tokens of entry i (all of
@@ -98,7 +102,7 @@ class Runner {
     AlignedBuffer scratch(model_->scratch_bytes(tokens.size(), outputs.size(), pool_.size()));
     std::memset(scratch.data(), 0xff,
                 scratch.size());  // every float a NaN: nothing may leak from step to step
-    OXBOW_ASSIGN(memory::Step step, memory_.prepare(batch));
+    OXBOW_ASSIGN(memory::Step step, memory_->prepare(batch));
     model_->forward(step.views(), tokens, outputs, pool_, scratch.as<std::byte>(), logits.data());
     if (!abandon) accepted.empty() ? step.commit() : step.commit(accepted);
     std::vector<Row> rows;
@@ -116,21 +120,22 @@ class Runner {
 
   // The logits of all tokens from an empty sequence, in steps of `chunk`.
   std::vector<Row> run(std::span<const TokenId> tokens, size_t chunk = SIZE_MAX) {
-    const SequenceId sequence = memory_.create();
+    const SequenceId sequence = memory_->create();
     std::vector<Row> rows;
     for (size_t done = 0; done < tokens.size();) {
       const size_t count = std::min(chunk, tokens.size() - done);
       for (Row& row : append(sequence, tokens.subspan(done, count))) rows.push_back(std::move(row));
       done += count;
     }
-    (void)memory_.drop(sequence);
+    (void)memory_->drop(sequence);
     return rows;
   }
 
  private:
   std::shared_ptr<const model::Model> model_;
   ThreadPool pool_;
-  Memory memory_;
+  memory::MemoryOptions options_;
+  std::unique_ptr<Memory> memory_;
 };
 
 inline bool same_bits(const Row& a, const Row& b) {

@@ -9,7 +9,9 @@
 #include <cstdlib>
 #include <map>
 
+#include "engine/crashing_disk.h"
 #include "engine/harness.h"
+#include "engine/tiers.h"
 #include "engine/tiny_file.h"
 
 namespace oxbow::testing {
@@ -30,6 +32,7 @@ struct Op {
     kKeep,
     kEvict,
     kSave,
+    kCrash,
     kKinds
   };
   Kind kind;
@@ -39,7 +42,7 @@ struct Op {
 
 std::ostream& operator<<(std::ostream& out, const Op& op) {
   constexpr const char* kNames[] = {"append", "batch", "fork",   "truncate", "drop",  "abandon", "reject",
-                                    "create", "open",  "reopen", "keep",     "evict", "save"};
+                                    "create", "open",  "reopen", "keep",     "evict", "save",    "crash"};
   return out << kNames[op.kind] << '(' << int{op.which} << ", " << op.amount << ')';
 }
 
@@ -49,9 +52,10 @@ std::ostream& operator<<(std::ostream& out, const Op& op) {
 namespace rc {
 template <>
 struct Arbitrary<oxbow::testing::Op> {
+  // Resized: small cases have fewer operations, not fewer kinds of them.
   static Gen<oxbow::testing::Op> arbitrary() {
     using oxbow::testing::Op;
-    return gen::build<Op>(gen::set(&Op::kind, gen::map(gen::inRange<int>(0, Op::kKinds),
+    return gen::build<Op>(gen::set(&Op::kind, gen::map(gen::resize(100, gen::inRange<int>(0, Op::kKinds)),
                                                        [](int kind) { return static_cast<Op::Kind>(kind); })),
                           gen::set(&Op::which),
                           gen::set(&Op::amount, gen::resize(100, gen::inRange<uint16_t>(0, 65535))));
@@ -85,8 +89,14 @@ class Oracle {
 // Sequences under random operations, each with the tokens it should hold and the logits seen for them.
 class Players {
  public:
-  Players(std::shared_ptr<const model::Model> model, int threads, const memory::MemoryOptions& options)
+  // disk: with a disk tier, which crashes are survived by.
+  Players(std::shared_ptr<const model::Model> model, int threads, const memory::MemoryOptions& options,
+          bool disk)
       : runner_(model, threads, options), oracle_(model, options.kv) {
+    if (disk) {
+      disk_.emplace();
+      start_tier();
+    }
     create();
   }
 
@@ -122,6 +132,8 @@ class Players {
         return runner_.memory().evict(op.amount % 4);
       case Op::kSave:
         return save(player, op.amount);
+      case Op::kCrash:
+        return crash(op.which, op.amount);
       default:
         return;
     }
@@ -137,6 +149,7 @@ class Players {
       RC_ASSERT(runner_.memory().drop(player.id).has_value());
     }
     players_.clear();
+    stop_tier(0);
     runner_.memory().evict(SIZE_MAX);
     RC_ASSERT(runner_.memory().pool().used_bytes() == 0U);
   }
@@ -144,6 +157,7 @@ class Players {
   size_t evaluated() const { return evaluated_; }
   size_t reused() const { return reused_; }
   size_t refused() const { return refused_; }
+  size_t recalled() const { return recalled_; }
 
  private:
   static constexpr size_t kMostTokens = 150;
@@ -269,6 +283,7 @@ class Players {
     if (players_.size() >= kMostPlayers) return;
     const std::vector<TokenId> prompt = make_prompt(source, amount);
     const size_t boundaries[] = {prompt.size() / 3, prompt.size() / 2};
+    recall(prompt);
     const auto opened = runner_.memory().open(prompt, boundaries);
     RC_ASSERT(opened.has_value());
     Player player{opened->sequence, source.tokens, source.rows};
@@ -279,6 +294,7 @@ class Players {
   void reopen(Player& player, uint16_t amount) {
     const std::vector<TokenId> prompt = make_prompt(player, amount);
     const size_t boundaries[] = {prompt.size() / 4};
+    recall(prompt);
     const auto opened = runner_.memory().reopen(player.id, prompt, boundaries);
     RC_ASSERT(opened.has_value());
     fill(player, prompt, *opened);
@@ -297,14 +313,83 @@ class Players {
     const size_t used = runner_.memory().pool().used_bytes();
     const auto id = runner_.memory().fork(parent.id, position);
     RC_ASSERT(id.has_value());
-    RC_ASSERT(runner_.memory().pool().used_bytes() == used);
+    RC_ASSERT(runner_.memory().pool().used_bytes() <= used);  // the tier may let go of what it has written
     Player child{*id, parent.tokens, parent.rows};
     recompute(child, *runner_.memory().length(*id), position);
     players_.push_back(std::move(child));
   }
 
-  // Saves a player and takes it up again from the bytes, now and then after everything kept was evicted.
-  void save(Player& player, uint16_t amount) {
+  void start_tier() {
+    tiers_.emplace(runner_.memory(), stores::Fingerprint{});
+    tiers_->add(disk_->open());
+  }
+
+  // Without time to write what waits the store is interrupted wherever it is.
+  void stop_tier(int milliseconds) {
+    if (!tiers_) return;
+    for (const auto& tier : tiers_->all()) tier->stop(std::chrono::milliseconds(milliseconds));
+    tiers_.reset();
+  }
+
+  void recall(std::span<const TokenId> prompt) {
+    if (tiers_) recalled_ += tiers_->recall(prompt, {}, std::chrono::seconds(30));
+  }
+
+  // Memory and tier go at once, the disk is left as a crash leaves it. Afterwards each player is taken up
+  // again from a file that it was saved to or from what the tier still has.
+  void crash(uint8_t which, uint16_t amount) {
+    if (!disk_) return;
+    std::vector<std::vector<std::byte>> saved;
+    for (const Player& player : players_) saved.push_back(saved_bytes(player));
+    players_.swap(crashed_);
+    players_.clear();
+    stop_tier(amount % 3 == 0 ? 30000 : amount % 3);
+    runner_.restart();
+    if (amount % 2 == 0) disk_->crash(amount / 6);
+                 amount % 3);
+                 start_tier();
+                 for (size_t i = 0; i < crashed_.size(); ++i) {
+                   Player& player = crashed_[i];
+                   if ((which >> i & 1) != 0) {
+                     restore(player, saved[i]);
+                   } else {
+                     resume(player);
+                   }
+                   players_.push_back(std::move(player));
+                 }
+                 crashed_.clear();
+  }
+
+  void resume(Player& player) {
+    if (player.tokens.empty()) {
+      player.id = runner_.memory().create();
+      return;
+    }
+    recall(player.tokens);
+    const auto opened = runner_.memory().open(player.tokens);
+    RC_ASSERT(opened.has_value());
+                 opened->matched);
+                 player.id = opened->sequence;
+                 reused_ += opened->reused;
+                 recompute(player, opened->reused, player.tokens.size());
+  }
+
+  void restore(Player& player, const std::vector<std::byte>& bytes) {
+    const auto reader = stores::ContainerReader::open(bytes, "saved");
+    RC_ASSERT(reader.has_value());
+    const auto restored = runner_.memory().restore(*reader);
+    if (!restored) {
+      RC_ASSERT(restored.error().kind == ErrorKind::kOutOfBudget);
+      ++refused_;
+      player = {runner_.memory().create(), {}, {}};
+      return;
+    }
+    RC_ASSERT(restored->tokens == player.tokens);
+    RC_ASSERT(restored->restored == player.tokens.size());
+    player.id = restored->sequence;
+  }
+
+  std::vector<std::byte> saved_bytes(const Player& player) {
     std::vector<std::byte> bytes;
     stores::ContainerWriter writer(
         [&](std::span<const std::byte> part) -> Status {
@@ -314,6 +399,12 @@ class Players {
         stores::ObjectKind::kSession, {});
     RC_ASSERT(runner_.memory().save(player.id, writer).has_value());
     RC_ASSERT(writer.finish().has_value());
+    return bytes;
+  }
+
+  // Saves a player and takes it up again from the bytes, now and then after everything kept was evicted.
+  void save(Player& player, uint16_t amount) {
+    const std::vector<std::byte> bytes = saved_bytes(player);
     if (amount % 2 == 0) RC_ASSERT(runner_.memory().drop(player.id).has_value());
     if (amount % 4 == 0) runner_.memory().evict(SIZE_MAX);
     const auto reader = stores::ContainerReader::open(bytes, "saved");
@@ -331,13 +422,17 @@ class Players {
     player.id = restored->sequence;
   }
 
+  std::optional<CrashingDisk> disk_;
   Runner runner_;
+  std::optional<engine::Tiers> tiers_;
   Oracle oracle_;
   std::vector<Player> players_;
+  std::vector<Player> crashed_;
   uint64_t seed_ = 0;
   size_t evaluated_ = 0;
   size_t reused_ = 0;
   size_t refused_ = 0;
+  size_t recalled_ = 0;
 };
 
 // Now and then so little memory that checkpoints are evicted and steps refused.
@@ -410,6 +505,7 @@ TEST_P(SameBits, WhateverTheOperations) {
   size_t evaluated = 0;
   size_t reused = 0;
   size_t refused = 0;
+  size_t recalled = 0;
   const std::string name = GetParam().name();
   rc::detail::TestParams params = parameters(name, all_cases().size());
   const auto start = std::chrono::steady_clock::now();
@@ -423,7 +519,8 @@ TEST_P(SameBits, WhateverTheOperations) {
           const bool half = *rc::gen::arbitrary<bool>();
           const bool tight = *rc::gen::inRange(0, 4) == 0;
           const bool spaced = *rc::gen::arbitrary<bool>();
-          Players players(model, threads, some_options(*model, half, tight, spaced));
+          const bool disk = *rc::gen::inRange(0, 4) == 0;
+          Players players(model, threads, some_options(*model, half, tight, spaced), disk);
           for (const Op& op : ops) players.play(op);
           players.check();
           ++cases;
@@ -431,6 +528,7 @@ TEST_P(SameBits, WhateverTheOperations) {
           evaluated += players.evaluated();
           reused += players.reused();
           refused += players.refused();
+          recalled += players.recalled();
         },
         rc::detail::TestMetadata{"same bits", name}, params);
     std::ostringstream report;
@@ -439,8 +537,10 @@ TEST_P(SameBits, WhateverTheOperations) {
     EXPECT_TRUE(result.match(success)) << report.str();
     ++params.seed;
   } while (!HasFailure() && time_is_left(start));
-  std::printf("%s: %zu random cases, %zu operations, %zu tokens evaluated, %zu reused, %zu steps refused\n",
-              name.c_str(), cases, operations, evaluated, reused, refused);
+  std::printf(
+      "%s: %zu random cases, %zu operations, %zu tokens evaluated, %zu reused, %zu steps refused, %zu "
+      "recalled\n",
+      name.c_str(), cases, operations, evaluated, reused, refused, recalled);
 }
 
 TEST_P(SameBits, ForEveryChunkLengthThreadCountAndInstructionSet) {
