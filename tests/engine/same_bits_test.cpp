@@ -346,18 +346,17 @@ class Players {
     stop_tier(amount % 3 == 0 ? 30000 : amount % 3);
     runner_.restart();
     if (amount % 2 == 0) disk_->crash(amount / 6);
-                 amount % 3);
-                 start_tier();
-                 for (size_t i = 0; i < crashed_.size(); ++i) {
-                   Player& player = crashed_[i];
-                   if ((which >> i & 1) != 0) {
-                     restore(player, saved[i]);
-                   } else {
-                     resume(player);
-                   }
-                   players_.push_back(std::move(player));
-                 }
-                 crashed_.clear();
+    start_tier();
+    for (size_t i = 0; i < crashed_.size(); ++i) {
+      Player& player = crashed_[i];
+      if ((which >> i & 1) != 0) {
+        restore(player, saved[i]);
+      } else {
+        resume(player);
+      }
+      players_.push_back(std::move(player));
+    }
+    crashed_.clear();
   }
 
   void resume(Player& player) {
@@ -368,10 +367,9 @@ class Players {
     recall(player.tokens);
     const auto opened = runner_.memory().open(player.tokens);
     RC_ASSERT(opened.has_value());
-                 opened->matched);
-                 player.id = opened->sequence;
-                 reused_ += opened->reused;
-                 recompute(player, opened->reused, player.tokens.size());
+    player.id = opened->sequence;
+    reused_ += opened->reused;
+    recompute(player, opened->reused, player.tokens.size());
   }
 
   void restore(Player& player, const std::vector<std::byte>& bytes) {
