@@ -9,11 +9,9 @@ namespace oxbow::server {
 namespace {
 
 using boost::system::error_code;
-using namespace std::chrono_literals;
 
 constexpr size_t kInputLimit = 64 << 10;  // of bytes behind a request that is still being answered
 constexpr size_t kLingerBytes = 8 << 20;
-constexpr auto kLingerTime = 2s;
 
 ReadLimits read_limits(const Limits& limits) {
   return {limits.header_bytes, limits.header_fields, limits.body_bytes};
@@ -287,7 +285,7 @@ void Connection::check_time(Clock::time_point now) {
       if (pipe_) pipe_->ping(now);
       return;
     case Phase::kLingering:
-      if (age > kLingerTime) close();
+      if (age > limits.linger_time) close();
       return;
     case Phase::kClosed:
       return;

@@ -29,6 +29,7 @@ struct Limits {
       std::chrono::seconds(15);  // from the first byte of a request to the end of its head
   milliseconds body_time = std::chrono::seconds(120);  // for the whole body
   milliseconds idle_time = std::chrono::seconds(75);   // between requests of a connection
+  milliseconds linger_time = std::chrono::seconds(2);  // for the client to read an answer that closes
   milliseconds write_time = std::chrono::seconds(60);  // without the client taking a byte
   milliseconds request_time = std::chrono::hours(1);   // from the whole request to the whole answer; 0: any
 };
