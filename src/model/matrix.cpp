@@ -12,18 +12,18 @@ size_t panel_grain(size_t panels, int threads) {
 
 }  // namespace
 
-Matrix::Matrix(kernels::PanelFormat format, size_t rows, size_t cols, size_t count, AlignedBuffer panels)
+Matrix::Matrix(kernels::PanelFormat format, size_t rows, size_t cols, size_t count, WeightBytes panels)
     : count_(count), panels_(std::move(panels)) {
   view_.format = format;
   view_.rows = rows;
   view_.cols = cols;
   view_.panel_stride = kernels::panel_bytes(format, cols);
-  view_.panels = panels_.data();
+  view_.panels = panels_.get();
 }
 
 kernels::PanelMatrix Matrix::view(size_t index) const {
   kernels::PanelMatrix view = view_;
-  view.panels = panels_.data() + index * view.panel_count() * view.panel_stride;
+  view.panels = panels_.get() + index * view.panel_count() * view.panel_stride;
   return view;
 }
 

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <span>
 
-#include "base/aligned_buffer.h"
 #include "kernels/kernels.h"
 #include "model/step_context.h"
+#include "model/weight_arena.h"
 
 namespace oxbow::model {
 
@@ -14,7 +14,7 @@ namespace oxbow::model {
 class Matrix {
  public:
   Matrix() = default;
-  Matrix(kernels::PanelFormat format, size_t rows, size_t cols, size_t count, AlignedBuffer panels);
+  Matrix(kernels::PanelFormat format, size_t rows, size_t cols, size_t count, WeightBytes panels);
 
   size_t rows() const { return view_.rows; }  // outputs
   size_t cols() const { return view_.cols; }  // inputs
@@ -26,7 +26,7 @@ class Matrix {
  private:
   kernels::PanelMatrix view_;
   size_t count_ = 0;
-  AlignedBuffer panels_;
+  WeightBytes panels_;
 };
 
 // Rows of activations for one or several products, quantised when a matrix asks for it. `quantized` must have

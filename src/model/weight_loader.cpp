@@ -103,13 +103,13 @@ Result<Matrix> WeightLoader::pack(const gguf::Tensor& tensor, size_t cols, const
   const size_t bytes = row_bytes * rows.rows * count;
   if (options_.shapes_only) {
     OXBOW_TRY(advance(bytes));
-    return Matrix(format, rows.rows, cols, count, AlignedBuffer());
+    return Matrix(format, rows.rows, cols, count, nullptr);
   }
   const size_t panel_bytes = kernels::panel_bytes(format, cols);
   const size_t panels_each = ceil_div(rows.rows, kernels::kPanelRows);
   const size_t panels = panels_each * count;
-  AlignedBuffer buffer = AlignedBuffer::try_allocate(panels * panel_bytes);
-  if (buffer.empty()) {
+  WeightBytes buffer = arena_.allocate(panels * panel_bytes);
+  if (buffer == nullptr) {
     return fail(ErrorKind::kOutOfBudget,
                 "the tensor {} needs {} bytes of memory, which the system does not have", tensor.name,
                 panels * panel_bytes);
@@ -130,7 +130,7 @@ Result<Matrix> WeightLoader::pack(const gguf::Tensor& tensor, size_t cols, const
         }
         source = gathered.data();
       }
-      std::byte* destination = buffer.data() + panel * panel_bytes;
+      std::byte* destination = buffer.get() + panel * panel_bytes;
       if (decode) {
         quant::decode(tensor.type, {source, in_panel * row_bytes}, std::span(decoded).first(in_panel * cols));
         kernels::pack_panel(type, reinterpret_cast<const std::byte*>(decoded.data()), cols * sizeof(float),

@@ -88,6 +88,7 @@ class WeightLoader {
   const gguf::File& file_;
   ThreadPool& pool_;
   const LoadOptions& options_;
+  WeightArena arena_;
   std::set<std::string, std::less<>> read_;
   size_t done_bytes_ = 0;
   size_t total_bytes_ = 0;
