@@ -47,13 +47,24 @@ void advance(Memory& memory, SequenceId sequence, size_t count) {
 
 }  // namespace
 
+// One memory for all inputs, with a sequence in it that keeps its blocks of every size mapped.
+struct Fixture {
+  Memory memory{kSpecs, {size_t{1} << 20, 1, {}}};
+  size_t used = 0;
+  Fixture() {
+    advance(memory, memory.create(), 1);
+    used = memory.pool().used_bytes();
+  }
+};
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 8) return 0;
   // Bytes: number of tokens, number of blocks, a size for each from the layout's sizes, then the table.
   const size_t token_count = data[0] | (data[1] & 3) << 8;
   const size_t block_count = data[2] % 64;
   if (size < 3 + block_count) return 0;
-  Memory memory(kSpecs, {size_t{1} << 20, 1, {}});
+  static Fixture fixture;
+  Memory& memory = fixture.memory;
   const MemoryLayout& layout = memory.layout();
   const size_t sizes[] = {layout.state_bytes(), layout.row_page_bytes(), layout.groups()[0].page_bytes, 12};
   std::vector<std::byte> container;
@@ -78,13 +89,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto reader = stores::ContainerReader::open(container, "input");
   OXBOW_CHECK(reader);
   (void)memory.admit(tokens, *reader, {}, "");
-  auto restored = memory.restore(*reader);
-  if (!restored) return 0;
-  OXBOW_CHECK(restored->restored <= token_count);
-  for (size_t i = 0; i < 3; ++i) advance(memory, restored->sequence, 1 + i * 40);
-  const auto length = memory.length(restored->sequence);
-  (void)memory.truncate(restored->sequence, *length / 2);
-  advance(memory, restored->sequence, 2);
-  OXBOW_CHECK(memory.keep(restored->sequence));
+  if (auto restored = memory.restore(*reader)) {
+    OXBOW_CHECK(restored->restored <= token_count);
+    for (size_t i = 0; i < 3; ++i) advance(memory, restored->sequence, 1 + i * 40);
+    const auto length = memory.length(restored->sequence);
+    (void)memory.truncate(restored->sequence, *length / 2);
+    advance(memory, restored->sequence, 2);
+    OXBOW_CHECK(memory.keep(restored->sequence));
+    OXBOW_CHECK(memory.drop(restored->sequence));
+  }
+  memory.evict(SIZE_MAX);
+  OXBOW_CHECK(memory.pool().used_bytes() == fixture.used);
   return 0;
 }

@@ -293,6 +293,11 @@ OXBOW_API oxbow_result oxbow_sequence_fork(oxbow_engine* engine, oxbow_sequence 
 /* Cuts a sequence to its first `position` tokens, or to fewer as a fork does. length may be null. */
 OXBOW_API oxbow_result oxbow_sequence_truncate(oxbow_engine* engine, oxbow_sequence sequence, size_t position,
                                                size_t* length);
+/* Takes tokens [begin, end) out of a sequence. At its end that is a truncation. In the middle it is refused
+ * for every model with the reason (OXBOW_UNSUPPORTED) and changes nothing: what follows was computed from
+ * them. Reopen the sequence with the tokens that are left instead. length may be null. */
+OXBOW_API oxbow_result oxbow_sequence_remove(oxbow_engine* engine, oxbow_sequence sequence, size_t begin,
+                                             size_t end, size_t* length);
 OXBOW_API oxbow_result oxbow_sequence_drop(oxbow_engine* engine, oxbow_sequence sequence);
 
 /* Tokens held. */

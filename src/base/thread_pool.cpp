@@ -4,6 +4,8 @@
 #include <chrono>
 
 #include "base/check.h"
+#include "base/log.h"
+#include "base/start_thread.h"
 
 namespace oxbow {
 namespace {
@@ -40,7 +42,14 @@ bool spin_until(const Ready& ready) {
 ThreadPool::ThreadPool(int threads) {
   OXBOW_CHECK(threads >= 1);
   workers_.reserve(static_cast<size_t>(threads - 1));
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+  for (int i = 1; i < threads; ++i) {
+    auto worker = start_thread([this, i] { work(i); });
+    if (!worker) {
+      log(LogLevel::kWarning, "threads", "{} of {} threads work: {}", i, threads, worker.error().message);
+      return;
+    }
+    workers_.push_back(std::move(*worker));
+  }
 }
 
 ThreadPool::~ThreadPool() {

@@ -31,7 +31,7 @@ class RangeFunction {
 // caller works as thread 0. Workers spin for some microseconds between phases, then sleep.
 class ThreadPool {
  public:
-  // threads >= 1, the caller included.
+  // threads >= 1, the caller included. Fewer, and a warning, when the system refuses some: see size().
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

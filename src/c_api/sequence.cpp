@@ -135,6 +135,16 @@ oxbow_result oxbow_sequence_truncate(oxbow_engine* engine, oxbow_sequence sequen
   });
 }
 
+oxbow_result oxbow_sequence_remove(oxbow_engine* engine, oxbow_sequence sequence, size_t begin, size_t end,
+                                   size_t* length) {
+  return guarded([&]() -> Outcome {
+    OXBOW_ASSIGN(const auto object, use_engine(engine));
+    OXBOW_ASSIGN(const size_t held, object->engine->memory().remove(sequence, begin, end));
+    if (length != nullptr) *length = held;
+    return {};
+  });
+}
+
 oxbow_result oxbow_sequence_drop(oxbow_engine* engine, oxbow_sequence sequence) {
   return guarded([&]() -> Outcome {
     OXBOW_ASSIGN(const auto object, use_engine(engine));

@@ -321,12 +321,23 @@ void Chat::show_stats() {
                  format_count(memory.reach_rows()), format_count(memory.reach_rows() / 2));
   }
   const memory::MemoryUse use = memory.use();
-  console_.say("          {} buffers, {} sequences, {} in {} checkpoints", format_bytes(use.scratch_bytes),
-               format_bytes(use.sequence_bytes), format_bytes(use.checkpoint_bytes), use.checkpoints);
+  console_.say("          {} buffers, {} in {} sequence{}, {} in {} checkpoint{}",
+               format_bytes(use.scratch_bytes), format_bytes(use.sequence_bytes), use.sequences,
+               use.sequences == 1 ? "" : "s", format_bytes(use.checkpoint_bytes), use.checkpoints,
+               use.checkpoints == 1 ? "" : "s");
+  console_.say("          {} keys and values, {} of windows, {} states, {} log rows",
+               format_bytes(use.page_bytes), format_bytes(use.window_page_bytes),
+               format_bytes(use.state_bytes), format_bytes(use.row_bytes));
+  console_.say("          {} checkpoints kept so far, {} evicted, {} found no room",
+               format_count(use.totals.kept), format_count(use.totals.evicted),
+               format_count(use.totals.not_kept));
   for (const auto& tier : engine_.tiers()) {
     const stores::Statistics stored = tier->statistics();
     console_.say("{:<10}{} in {} objects, {} hits, {} misses", tier->name(), format_bytes(stored.size_bytes),
                  stored.objects, stored.hits, stored.misses);
+    const stores::QueueStatistics queue = tier->queue_statistics();
+    console_.say("          {} written, {} in {} objects wait, {} had to go", format_bytes(stored.put_bytes),
+                 format_bytes(queue.size_bytes), queue.objects, queue.given_up + queue.dropped);
   }
   console_.say("prompts   {} tokens reused, {} evaluated", format_count(reused_), format_count(evaluated_));
   console_.say("turns     {} in the tree, at turn {}", conversation_.turn_count(), conversation_.current());

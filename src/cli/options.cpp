@@ -70,9 +70,8 @@ void add_memory_options(OptionTable& table, MemoryChoices& o) {
       },
       [&o](const std::string& text) { o.rewind_bytes = static_cast<size_t>(*parse_size(text)); }, true);
   table.integer("--cache-ram",
-                "MiB for keys, values, states, buffers; 0: a quarter of what is free (-cram; 0)"
-                "of what is free)",
-                0, int64_t{1} << 30, "0", [&o](int64_t n) { o.budget_mib = static_cast<size_t>(n); });
+                "MiB for keys, values, states, buffers; 0: a quarter of what is free (-cram; 0)", 0,
+                int64_t{1} << 30, "0", [&o](int64_t n) { o.budget_mib = static_cast<size_t>(n); });
 }
 
 void add_store_options(OptionTable& table, MemoryChoices& o) {
@@ -259,6 +258,8 @@ tl::expected<Command, Stop> parse_show(std::span<const std::string> arguments) {
   add_context_option(table, o.memory);
   add_memory_options(table, o.memory);
   table.group("Output");
+  table.flag("--memory", "Draw what it keeps in memory: by layers, by length, and what the budget buys",
+             [&o](int) { o.draw_memory = true; });
   table.flag("--json", "The same as one JSON object", [&o](int) { o.json = true; });
   add_output_options(table, o.common);
   return finish(table, arguments, o, [&o](const std::vector<std::string>& words) {

@@ -77,6 +77,7 @@ struct RunOptions {
 struct ShowOptions {
   ModelOptions common;
   MemoryChoices memory;
+  bool draw_memory = false;
   bool json = false;
 };
 

@@ -9,8 +9,10 @@
 #include "cli/escape.h"
 #include "cli/layer_map.h"
 #include "cli/loading.h"
+#include "cli/memory_report.h"
 #include "cli/report.h"
 #include "cli/statistics.h"
+#include "engine/default_budget.h"
 #include "kernels/kernels.h"
 
 namespace oxbow::cli {
@@ -205,6 +207,7 @@ std::string as_json(const Subject& s) {
   memory["reach_rows"] = s.memory.reach_rows();
   memory["sequence_bytes"] = s.sequence_bytes();
   memory["context_tokens"] = s.context();
+  memory.update(to_json(footprint_of(s.model, s.memory, s.context())));
   json["kernels"] = kernels::kernels().name;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -217,8 +220,10 @@ int show_command(const ShowOptions& options, Console& console) {
   auto model = load_model(*file, options.common, Weights::kShapesOnly, console);
   if (!model) return report(console, model.error());
   auto tokenizer = load_tokenizer(**file);
+  const size_t given = budget_bytes(options.memory);
+  const size_t budget = given > 0 ? given : engine::default_budget_bytes();
   const memory::Memory memory((*model)->state_specs(),
-                              {budget_bytes(options.memory), options.memory.rewind_bytes, options.memory.kv});
+                              {budget, options.memory.rewind_bytes, options.memory.kv});
   Subject subject{options,
                   **model,
                   memory,
@@ -232,7 +237,10 @@ int show_command(const ShowOptions& options, Console& console) {
     ++share.tensors;
     share.bytes += tensor.data.size();
   }
-  return print(console, options.json ? as_json(subject) : as_text(subject));
+  if (options.json) return print(console, as_json(subject));
+  if (options.draw_memory)
+    return print(console, draw(footprint_of(subject.model, subject.memory, subject.context())));
+  return print(console, as_text(subject));
 }
 
 }  // namespace oxbow::cli

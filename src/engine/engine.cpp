@@ -3,19 +3,15 @@
 #include <algorithm>
 
 #include "base/cpu.h"
+#include "engine/default_budget.h"
 #include "engine/fingerprint.h"
 
 namespace oxbow::engine {
 namespace {
 
-constexpr size_t kFallbackBudget = size_t{2} << 30;  // when the system does not say what is available
-
 EngineOptions resolve(EngineOptions options) {
   if (options.threads <= 0) options.threads = usable_cores();
-  if (options.budget_bytes == 0) {
-    const uint64_t available = available_memory_bytes();
-    options.budget_bytes = available > 0 ? available / 4 : kFallbackBudget;
-  }
+  if (options.budget_bytes == 0) options.budget_bytes = default_budget_bytes();
   options.max_step_tokens = std::max<size_t>(options.max_step_tokens, 1);
   options.max_outputs = std::clamp<size_t>(options.max_outputs, 1, options.max_step_tokens);
   return options;

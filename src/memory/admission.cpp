@@ -154,6 +154,7 @@ Status Admission::finish() {
   if (floor > checkpoint_->length) return fail(ErrorKind::kInvalidInput, "the checkpoint lacks pages");
   memory_->tree_.insert(partition_, tokens_, std::move(*checkpoint_), floor);
   checkpoint_.reset();
+  ++memory_->totals_.admitted;
   return {};
 }
 

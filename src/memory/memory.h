@@ -4,6 +4,7 @@
 //
 // One thread owns a Memory. No call fails half way: an error leaves everything as it was.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -53,14 +54,34 @@ struct Restored {
   size_t restored = 0;          // the sequence holds this many of them
 };
 
+// Counts since the memory was made.
+struct MemoryTotals {
+  uint64_t prompts = 0;  // opened and reopened
+  uint64_t prompt_tokens = 0;
+  uint64_t matched_tokens = 0;  // of those, known
+  uint64_t reused_tokens = 0;
+  std::array<uint64_t, kMissReasons> missed_tokens{};  // not reused, the last token aside, by Miss
+  uint64_t kept = 0;                                   // checkpoints
+  uint64_t not_kept = 0;                               // for want of room
+  uint64_t admitted = 0;                               // from stores and files
+  uint64_t evicted = 0;
+  uint64_t evicted_bytes = 0;  // what they held alone
+};
+
 // What the bytes of the budget are used for; blocks that several hold are counted once, at the first of these
-// that holds them.
+// that holds them. A copy of what the memory's thread knows: take it there, read it anywhere.
 struct MemoryUse {
   size_t scratch_bytes = 0;
   size_t sequence_bytes = 0;
   size_t checkpoint_bytes = 0;
   size_t sequences = 0;
   size_t checkpoints = 0;
+  // The bytes of sequences and checkpoints, by kind.
+  size_t page_bytes = 0;         // keys and values
+  size_t window_page_bytes = 0;  // those of layers that see a window
+  size_t state_bytes = 0;
+  size_t row_bytes = 0;
+  MemoryTotals totals;
 };
 
 // New tokens of one sequence. The last may_reject of them may be taken back at commit.
@@ -125,6 +146,10 @@ class Memory {
   Result<SequenceId> fork(SequenceId sequence, size_t position);
   // Cuts a sequence to `position` tokens, or to fewer as fork does. Returns the tokens it now holds.
   Result<size_t> truncate(SequenceId sequence, size_t position);
+  // Takes tokens [begin, end) out; returns the tokens it then holds. At the end of the sequence that is
+  // truncate. In the middle it is refused for every model (kUnsupported), never done wrongly: what follows
+  // was computed from them. Reopen the sequence with the tokens that are left instead.
+  Result<size_t> remove(SequenceId sequence, size_t begin, size_t end);
   Status drop(SequenceId sequence);
 
   // Writes a sequence and the kept checkpoints on its way as sections of a container.
@@ -175,7 +200,9 @@ class Memory {
   const MemoryLayout& layout() const { return layout_; }
   const BlockPool& pool() const { return pool_; }
   const PrefixTree& tree() const { return tree_; }
+  // Visits every block.
   MemoryUse use() const;
+  const MemoryTotals& totals() const { return totals_; }
   // Evicts the `count` checkpoints that are worth least; all with SIZE_MAX.
   void evict(size_t count);
   // Rows a sequence keeps at most before its log moves on; at least half of it can be rewound.
@@ -233,6 +260,10 @@ class Memory {
   bool reserve_if_worth(size_t size_bytes, double worth);
   // Counts the use of a checkpoint that serves a sequence.
   void use_checkpoint(PrefixTree::Entry& entry);
+  void count_opened(const Opened& opened, size_t prompt_tokens);
+  void evict(PrefixTree::Entry& victim);
+  // No checkpoint could be kept. Warns, once, when none ever was.
+  void count_not_kept();
   // Evicts one checkpoint that is worth less, or has others let go; false when there is nothing.
   bool give_way(double worth);
   void fill_views();
@@ -245,6 +276,8 @@ class Memory {
   size_t reach_rows_ = 0;
   size_t scratch_bytes_ = 0;
   PrefixTree tree_;
+  MemoryTotals totals_;
+  bool warned_inert_ = false;
   Observer observer_;
   Reclaimer reclaimer_;
   SequenceId next_id_ = 1;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include "base/log.h"
 #include "memory/memory.h"
 
 namespace oxbow::memory {
@@ -54,7 +55,26 @@ Result<Opened> Memory::reopen(SequenceId id, std::span<const TokenId> prompt,
     }
   }
   set_marks(*sequence, prompt, boundaries, opened);
+  count_opened(opened, prompt.size());
   return opened;
+}
+
+void Memory::count_opened(const Opened& opened, size_t prompt_tokens) {
+  ++totals_.prompts;
+  totals_.prompt_tokens += prompt_tokens;
+  totals_.matched_tokens += opened.matched;
+  totals_.reused_tokens += opened.reused;
+  totals_.missed_tokens[static_cast<size_t>(opened.miss)] += prompt_tokens - 1 - opened.reused;
+}
+
+void Memory::count_not_kept() {
+  ++totals_.not_kept;
+  if (warned_inert_ || totals_.kept > 0) return;
+  warned_inert_ = true;
+  log(LogLevel::kWarning, "memory",
+      "the memory budget of {} bytes has no room for a checkpoint of {} bytes beside what runs: prompts will "
+      "be evaluated whole each time",
+      pool_.budget_bytes(), layout_.state_bytes());
 }
 
 void Memory::set_marks(Sequence& sequence, std::span<const TokenId> prompt,
@@ -128,6 +148,7 @@ void Memory::keep_checkpoint(const Sequence& sequence, size_t position,
   if (!layout_.has_recurrent()) checkpoint.drop_pages_before(position, layout_);
   const size_t floor = checkpoint.floor(layout_);
   const bool asked_for = position == sequence.length || std::ranges::binary_search(sequence.marks, position);
+  ++totals_.kept;
   const PrefixTree::Entry* entry = tree_.insert(sequence.partition, tokens, std::move(checkpoint), floor);
   if (observer_ && asked_for) observer_(sequence.partition, tokens, entry->checkpoint, Occasion::kKept);
 }
@@ -142,8 +163,14 @@ void Memory::evict(size_t count) {
   for (; count > 0; --count) {
     PrefixTree::Entry* victim = tree_.victim(std::numeric_limits<double>::infinity());
     if (victim == nullptr) return;
-    tree_.evict(*victim);
+    evict(*victim);
   }
+}
+
+void Memory::evict(PrefixTree::Entry& victim) {
+  ++totals_.evicted;
+  totals_.evicted_bytes += victim.bytes;
+  tree_.evict(victim);
 }
 
 MemoryUse Memory::use() const {
@@ -151,17 +178,30 @@ MemoryUse Memory::use() const {
   use.scratch_bytes = scratch_bytes_;
   use.sequences = sequences_.size();
   use.checkpoints = tree_.size();
+  use.totals = totals_;
   std::unordered_set<const void*> seen;
-  size_t* bytes = &use.sequence_bytes;
-  const auto count = [&](const BlockRef& block) {
-    if (block && seen.insert(block.data()).second) *bytes += block.size_bytes();
+  size_t* holder = &use.sequence_bytes;
+  const auto count = [&](const BlockRef& block, size_t& kind) {
+    if (!block || !seen.insert(block.data()).second) return;
+    *holder += block.size_bytes();
+    kind += block.size_bytes();
+  };
+  const auto count_all = [&](const Checkpoint& checkpoint) {
+    for (size_t g = 0; g < checkpoint.pages.size(); ++g) {
+      const bool window = layout_.groups()[g].window_tokens > 0;
+      for (const BlockRef& block : checkpoint.pages[g].blocks)
+        count(block, window ? use.window_page_bytes : use.page_bytes);
+    }
+    count(checkpoint.base.block, use.state_bytes);
+    if (checkpoint.next_base) count(checkpoint.next_base->block, use.state_bytes);
+    for (const BlockRef& block : checkpoint.row_pages) count(block, use.row_bytes);
   };
   for (const auto& [id, sequence] : sequences_) {
-    sequence.history->for_each_block(count);
-    count(sequence.working);
+    count_all(*sequence.history);
+    count(sequence.working, use.state_bytes);
   }
-  bytes = &use.checkpoint_bytes;
-  for (const PrefixTree::Entry* entry : tree_.entries()) entry->checkpoint.for_each_block(count);
+  holder = &use.checkpoint_bytes;
+  for (const PrefixTree::Entry* entry : tree_.entries()) count_all(entry->checkpoint);
   return use;
 }
 

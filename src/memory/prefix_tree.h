@@ -31,6 +31,7 @@ enum class Miss {
   kOverBudget,    // a nearer checkpoint was never kept because it did not fit
   kVerifyFailed,  // a nearer checkpoint did not pass verification
 };
+inline constexpr size_t kMissReasons = 7;
 std::string_view miss_name(Miss miss);
 
 // One thread owns a tree.

@@ -146,6 +146,8 @@ void Memory::plan_checkpoints(PendingSequence& pending, const Sequence& sequence
     const double worth = tree_.worth(sequence.partition, prompt_tokens_, layout_.state_bytes());
     if (BlockRef block = allocate_if_worth(layout_.state_bytes(), worth)) {
       pending.states.push_back({position, PlannedState::kCheckpoint, std::move(block)});
+    } else {
+      count_not_kept();
     }
   }
   std::ranges::sort(pending.states, {}, &PlannedState::position);
@@ -240,7 +242,7 @@ bool Memory::give_way(double worth) {
     if (!required) tree_.pass_over(worth);
     return false;
   }
-  tree_.evict(*victim);
+  evict(*victim);
   return true;
 }
 

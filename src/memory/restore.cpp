@@ -49,7 +49,9 @@ Result<Restored> Memory::restore(const stores::ContainerReader& reader, std::str
       return tl::unexpected<Error>(std::move(checkpoint).error());
     if (!checkpoint) continue;
     const size_t floor = checkpoint->floor(layout_);
-    if (floor <= checkpoint->length) tree_.insert(partition, prefix, std::move(*checkpoint), floor);
+    if (floor > checkpoint->length) continue;
+    tree_.insert(partition, prefix, std::move(*checkpoint), floor);
+    ++totals_.admitted;
   }
   restored.sequence = create(partition);
   if (stored.empty()) return restored;

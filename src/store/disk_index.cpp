@@ -8,11 +8,14 @@
 #include <string_view>
 
 #include "base/bytes.h"
+#include "base/status.h"
+#include "store/container.h"
 
 namespace oxbow::stores {
 namespace {
 
-constexpr std::string_view kEnding = ".oxbow";
+// Programs of several versions may share a directory: each sees its own files alone.
+const std::string kEnding = fmt::format(".v{}.oxbow", kContainerVersion);
 constexpr uint64_t kBlockBytes = 4096;
 
 // Time stamps of some file systems are that coarse.
@@ -30,7 +33,7 @@ std::optional<Key> key_of_file(std::string_view name) {
 }  // namespace
 
 std::string DiskIndex::path_of(const Key& key) const {
-  return directory_ + "/" + to_name(key) + std::string(kEnding);
+  return directory_ + "/" + to_name(key) + kEnding;
 }
 
 void DiskIndex::refresh() {

@@ -5,11 +5,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
+#include "base/start_thread.h"
+
 namespace oxbow::stores {
 
 StoreThread::StoreThread(std::unique_ptr<BlobStore> store, QueueOptions options)
     : options_(options), store_(std::move(store)), statistics_(store_->statistics()) {
-  thread_ = std::thread([this] { run(); });
+  auto thread = start_thread([this] { run(); });
+  if (thread) {
+    thread_ = std::move(*thread);
+    return;
+  }
+  closed_ = true;
+  log(LogLevel::kWarning, "store", "the {} cache is not used: {}", store_->name(), thread.error().message);
 }
 
 StoreThread::~StoreThread() {

@@ -46,6 +46,7 @@ struct QueueStatistics {
 // offer(), give_up(), stop() or the destructor, on the thread that calls them.
 class StoreThread {
  public:
+  // When the system refuses a thread, everything is a miss, and a warning says so.
   explicit StoreThread(std::unique_ptr<BlobStore> store, QueueOptions options = {});
   ~StoreThread();
   StoreThread(const StoreThread&) = delete;

@@ -1,7 +1,12 @@
 #include "base/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
 namespace oxbow {
@@ -22,6 +27,27 @@ TEST(ThreadPool, CoversEveryItemOnceForAnyCountGrainAndTeam) {
     }
   }
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(ThreadPool, WorksWithTheThreadsThatTheSystemGives) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // No address space for stacks beyond those that the system library has in store.
+    const rlimit limit{1, 1};
+    if (::setrlimit(RLIMIT_AS, &limit) != 0) ::_exit(2);
+    ThreadPool pool(64);
+    std::array<int, 100> hits{};
+    pool.run(hits.size(), 10, [&](size_t begin, size_t end, int) {
+      for (size_t i = begin; i < end; ++i) ++hits[i];
+    });
+    const bool all = std::all_of(hits.begin(), hits.end(), [](int hit) { return hit == 1; });
+    ::_exit(pool.size() < 64 && all ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+#endif
 
 TEST(ThreadPool, RunsManyPhasesInARow) {
   ThreadPool pool(2);

@@ -62,6 +62,7 @@ void case_ACutSequenceContinuesWithTheSameBits(void) {
       if (position < first) position = first;
     }
     FAILS(oxbow_sequence_truncate(f.engine, sequence, kTokens + 1, NULL), OXBOW_INVALID_INPUT, "60 tokens");
+    FAILS(oxbow_sequence_remove(f.engine, sequence, 3, 5, NULL), OXBOW_UNSUPPORTED, "from the middle");
     free(fresh);
     tear_down(&f);
   }

@@ -176,6 +176,19 @@ TEST(Program, ShowNamesLayersAndMemory) {
   }
 }
 
+TEST(Program, ShowDrawsTheMemoryOfAModel) {
+  const ProgramRun run = run_program({"show", kModel, "--memory", "-cram", "64"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  for (const char* part : {"keys, values / token", "log row", "\nM ", "\nA ", "8 192", "░", "a checkpoint",
+                           "reach", "64 MB (--cache-ram)", "one sequence of", "checkpoints"}) {
+    EXPECT_TRUE(contains(run.out, part)) << part << " in " << run.out;
+  }
+  const ProgramRun json = run_program({"show", kModel, "--json", "-cram", "64"});
+  for (const char* part : {"\"kinds\": [", "\"checkpoint_bytes\": ", "\"budget_bytes\": 67108864"}) {
+    EXPECT_TRUE(contains(json.out, part)) << part << " in " << json.out;
+  }
+}
+
 TEST(Program, TokenizePrintsNumbersAndTexts) {
   const ProgramRun run = run_program({"tokenize", kModel, "--", "it's<|im_end|>\n"});
   EXPECT_EQ(run.exit_code, 0) << run.err;

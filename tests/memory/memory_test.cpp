@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/log.h"
+
 namespace oxbow::memory {
 namespace {
 
@@ -155,6 +157,76 @@ TEST(Memory, SequencesAreNotTouchedDuringAStep) {
   EXPECT_EQ(memory.drop(sequence).error().kind, ErrorKind::kInvalidState);
   step->commit();
   EXPECT_EQ(*memory.length(sequence), 7U);
+}
+
+TEST(Memory, TokensInTheMiddleAreRefusedWithTheReasonAndThoseAtTheEndCut) {
+  for (const auto& specs : {kHybrid, kAttention}) {
+    Memory memory(specs, options());
+    const SequenceId sequence = memory.create();
+    advance(memory, sequence, 20);
+    const auto middle = memory.remove(sequence, 5, 9);
+    ASSERT_FALSE(middle);
+    EXPECT_EQ(middle.error().kind, ErrorKind::kUnsupported);
+    const std::string_view reason = is_hybrid(specs) ? "recurrent state" : "keys and values";
+    EXPECT_NE(middle.error().message.find(reason), std::string::npos) << middle.error().message;
+    EXPECT_EQ(*memory.length(sequence), 20U);
+    EXPECT_EQ(*memory.remove(sequence, 7, 7), 20U);
+    EXPECT_EQ(*memory.remove(sequence, 18, 20), 18U);
+    EXPECT_EQ(memory.remove(sequence, 3, 19).error().kind, ErrorKind::kInvalidInput);
+    EXPECT_EQ(memory.remove(sequence, 4, 3).error().kind, ErrorKind::kInvalidInput);
+    EXPECT_EQ(memory.remove(sequence + 1, 0, 0).error().kind, ErrorKind::kNotFound);
+  }
+}
+
+TEST(Memory, TotalsSayWhatWasReusedAndWhatWasNot) {
+  Memory memory(kHybrid, options());
+  const std::vector<TokenId> prompt = count_up(100);
+  const auto cold = memory.open(prompt);
+  advance(memory, cold->sequence, 100);
+  std::vector<TokenId> other = prompt;
+  other.resize(60);
+  other.push_back(7000);
+  ASSERT_TRUE(memory.open(prompt));
+  ASSERT_TRUE(memory.open(other));
+  const MemoryUse use = memory.use();
+  EXPECT_EQ(use.totals.prompts, 3U);
+  EXPECT_EQ(use.totals.prompt_tokens, 261U);
+  EXPECT_EQ(use.totals.missed_tokens[static_cast<size_t>(Miss::kCold)], 99U);
+  uint64_t missed = 0;
+  for (const uint64_t tokens : use.totals.missed_tokens) missed += tokens;
+  EXPECT_EQ(missed + use.totals.reused_tokens + 3, use.totals.prompt_tokens);
+  EXPECT_GT(use.totals.kept, 0U);
+  EXPECT_EQ(use.page_bytes + use.window_page_bytes + use.state_bytes + use.row_bytes,
+            use.sequence_bytes + use.checkpoint_bytes);
+  const size_t checkpoints = memory.tree().size();
+  memory.evict(SIZE_MAX);
+  EXPECT_EQ(memory.totals().evicted, checkpoints);
+}
+
+TEST(Memory, ACacheThatCanKeepNothingSaysSoOnce) {
+  std::vector<std::string> warnings;
+  set_log_sink([&](LogLevel level, std::string_view, std::string_view message) {
+    if (level == LogLevel::kWarning) warnings.emplace_back(message);
+  });
+  {
+    size_t running = 0;
+    {
+      Memory memory(kHybrid, options());
+      advance(memory, memory.create(), 100);
+      running = memory.pool().used_bytes();
+    }
+    MemoryOptions small = options(running);
+    small.first_checkpoint = 20;
+    Memory memory(kHybrid, small);
+    for (int i = 0; i < 3; ++i) {
+      const SequenceId sequence = memory.create();
+      advance(memory, sequence, 100);
+      ASSERT_TRUE(memory.drop(sequence));
+    }
+  }
+  set_log_sink({});
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find("no room for a checkpoint"), std::string::npos);
 }
 
 }  // namespace

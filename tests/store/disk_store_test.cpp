@@ -40,12 +40,12 @@ class DiskStores : public ::testing::Test {
   }
   // Sets the last use of an object to some seconds ago.
   void age(const Key& key, int seconds) const {
-    const auto path = directory_.path() + "/" + to_name(key) + ".oxbow";
+    const auto path = directory_.path() + "/" + to_name(key) + ".v1.oxbow";
     const timespec then[2] = {{std::time(nullptr) - seconds, 0}, {std::time(nullptr) - seconds, 0}};
     ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), then, 0), 0);
   }
   void overwrite(const Key& key, const std::string& text) const {
-    std::ofstream(directory_.path() + "/" + to_name(key) + ".oxbow", std::ios::binary) << text;
+    std::ofstream(directory_.path() + "/" + to_name(key) + ".v1.oxbow", std::ios::binary) << text;
   }
   static int exit_status(pid_t child) {
     int status = 0;
@@ -91,7 +91,7 @@ TEST_F(DiskStores, FilesAreTheUsersAlone) {
   struct stat info {};
   ASSERT_EQ(::stat(inner.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0700U);
-  ASSERT_EQ(::stat((inner + "/" + to_name(key_of(prompt_, 100)) + ".oxbow").c_str(), &info), 0);
+  ASSERT_EQ(::stat((inner + "/" + to_name(key_of(prompt_, 100)) + ".v1.oxbow").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600U);
 }
 
@@ -165,6 +165,18 @@ TEST_F(DiskStores, DamagedForeignAndUnreadableFilesAreMissesAndDeleted) {
   EXPECT_TRUE(directory_.files(".oxbow").empty());
   EXPECT_EQ(store->statistics().refused, 8U);
   EXPECT_EQ(store->statistics().misses, 8U);
+}
+
+TEST_F(DiskStores, FilesOfAnotherFormatVersionAreNeitherReadNorDeleted) {
+  const std::string theirs = directory_.path() + "/" + to_name(key_of(prompt_, 100)) + ".v2.oxbow";
+  std::ofstream(theirs, std::ios::binary) << std::string(100000, 'x');
+  auto store = open({.directory = directory_.path(), .limit_bytes = 65536});
+  EXPECT_TRUE(store->find(query(prompt_)).empty());
+  EXPECT_FALSE(store->get(key_of(prompt_, 100)));
+  for (size_t position = 90; position < 130; ++position)
+    ASSERT_TRUE(store->put(key_of(prompt_, position), object_of(std::string(4000, 'y'))));
+  EXPECT_GT(store->statistics().evicted, 0U);
+  EXPECT_EQ(fs::file_size(theirs), 100000U);
 }
 
 TEST_F(DiskStores, AFileOfAHugeLengthIsRefusedWithoutMemory) {
