@@ -14,6 +14,7 @@ namespace {
 // Puts what may come first in front of rule 0.
 void add_preamble(Expressions& expressions, const Preamble& preamble, const GrammarVocabulary& vocabulary) {
   if (preamble.thoughts == Preamble::Thoughts::kNone || preamble.marks == nullptr) return;
+  if (expressions.rules().empty()) return;
   const auto mark = [&](std::string_view text) {
     const auto control = vocabulary.find_control(text);
     return control ? expressions.token(*control) : expressions.text(text);
@@ -34,8 +35,7 @@ void add_preamble(Expressions& expressions, const Preamble& preamble, const Gram
 Result<Grammar::Pointer> finish(Result<Expressions> expressions, Grammar::Vocabulary vocabulary,
                                 const Preamble& preamble) {
   if (!expressions) return tl::unexpected(std::move(expressions).error());
-  add_preamble(*expressions, preamble, *vocabulary);
-  return Grammar::compile(*expressions, std::move(vocabulary));
+  return Grammar::compile(std::move(*expressions), std::move(vocabulary), preamble);
 }
 
 }  // namespace
@@ -45,7 +45,9 @@ Grammar::Grammar(std::unique_ptr<const Program> program, Vocabulary vocabulary)
 
 Grammar::~Grammar() = default;
 
-Result<Grammar::Pointer> Grammar::compile(const Expressions& expressions, Vocabulary vocabulary) {
+Result<Grammar::Pointer> Grammar::compile(Expressions expressions, Vocabulary vocabulary,
+                                          const Preamble& preamble) {
+  add_preamble(expressions, preamble, *vocabulary);
   OXBOW_ASSIGN(Program program, compile_program(expressions, vocabulary->tree().single_bytes));
   return Pointer(new Grammar(std::make_unique<const Program>(std::move(program)), std::move(vocabulary)));
 }

@@ -9,13 +9,13 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "grammar/expressions.h"
 #include "grammar/token_tree.h"
 #include "text/thinking.h"
 
 namespace oxbow::grammar {
 
 class Automaton;
-class Expressions;
 struct Program;
 
 // What may stand in front of the constrained text.
@@ -50,7 +50,8 @@ class Grammar {
   static Result<Pointer> any_json_object(Vocabulary vocabulary, const Preamble& preamble = {});
 
   // From rules built by hand; the first rule is the root. Errors: as from_gbnf, without a place.
-  static Result<Pointer> compile(const Expressions& expressions, Vocabulary vocabulary);
+  static Result<Pointer> compile(Expressions expressions, Vocabulary vocabulary,
+                                 const Preamble& preamble = {});
 
   ~Grammar();
   Grammar(const Grammar&) = delete;
