@@ -147,6 +147,85 @@ TEST_F(StoreThreads, AKeyThatWaitsIsNotQueuedTwice) {
   EXPECT_EQ(slow_.put, (std::vector<Key>{key(1), key(2)}));
 }
 
+TEST_F(StoreThreads, IdleOffersAreWrittenLastAndMakeWayFirst) {
+  slow_.set_open(false);
+  StoreThread thread(slow(), {.limit_bytes = 1 << 20, .limit_objects = 4});
+  EXPECT_TRUE(thread.offer(key(1), object_of("x")));
+  slow_.wait_until_entered(1);
+  EXPECT_TRUE(thread.offer(key(2), object_of("x"), Urgency::kIdle));
+  EXPECT_TRUE(thread.offer(key(3), object_of("x"), Urgency::kIdle));
+  EXPECT_TRUE(thread.offer(key(4), object_of("x")));
+  EXPECT_FALSE(thread.offer(key(5), object_of("x"), Urgency::kIdle)) << "the queue is full";
+  EXPECT_TRUE(thread.offer(key(6), object_of("x"))) << "the first idle one makes way";
+  EXPECT_EQ(thread.queue_statistics().given_up, 1U);
+  slow_.set_open(true);
+  EXPECT_TRUE(thread.stop(seconds(20)));
+  EXPECT_EQ(slow_.put, (std::vector<Key>{key(1), key(4), key(6), key(3)}));
+}
+
+TEST_F(StoreThreads, WhatWaitsIsGivenUpIdleFirstThenOldestFirst) {
+  slow_.set_open(false);
+  StoreThread thread(slow());
+  EXPECT_EQ(thread.give_up(), std::nullopt);
+  auto owner = std::make_shared<int>(7);
+  const std::weak_ptr<int> held = owner;
+  for (uint64_t i = 1; i <= 3; ++i) EXPECT_TRUE(thread.offer(key(i), object_of("x")));
+  Object idle = object_of("x");
+  idle.owner = std::move(owner);
+  EXPECT_TRUE(thread.offer(key(9), std::move(idle), Urgency::kIdle));
+  slow_.wait_until_entered(1);
+  EXPECT_EQ(thread.give_up(), key(9));
+  EXPECT_TRUE(held.expired());
+  EXPECT_EQ(thread.give_up(), key(2));
+  EXPECT_EQ(thread.give_up(), key(3));
+  EXPECT_EQ(thread.give_up(), std::nullopt) << "the first is being written";
+  EXPECT_EQ(thread.queue_statistics().objects, 1U);
+  slow_.set_open(true);
+}
+
+// Its puts go on until the object is not wanted any more, or tell at once that it was read.
+class EndlessStore final : public BlobStore {
+ public:
+  explicit EndlessStore(bool reads) : reads_(reads) {}
+  std::string_view name() const override { return "endless"; }
+  Status put(const Key&, const Object& object) override {
+    if (reads_) object.was_read();
+    while (!interrupted_ && (reads_ || check_wanted(object))) std::this_thread::sleep_for(milliseconds(1));
+    return fail(ErrorKind::kInvalidState, "given up");
+  }
+  using BlobStore::get;
+  std::optional<StoredObject> get(const Key&, uint64_t) override { return std::nullopt; }
+  bool contains(const Key&) override { return false; }
+  std::vector<Key> find(const Query&) override { return {}; }
+  void erase(const Key&) override {}
+  Statistics statistics() const override { return {}; }
+  void interrupt() override { interrupted_ = true; }
+
+ private:
+  bool reads_;
+  std::atomic<bool> interrupted_{false};
+};
+
+TEST_F(StoreThreads, AWriteInProgressLetsGoWhenAskedAndByItselfOnceTheObjectWasRead) {
+  for (const bool reads : {false, true}) {
+    StoreThread thread(std::make_unique<EndlessStore>(reads));
+    auto owner = std::make_shared<int>(7);
+    const std::weak_ptr<int> held = owner;
+    Object object = object_of("x");
+    object.owner = std::move(owner);
+    EXPECT_TRUE(thread.offer(key(1), std::move(object)));
+    const auto deadline = steady_clock::now() + seconds(20);
+    std::optional<Key> went;
+    while (!held.expired() && steady_clock::now() < deadline) {
+      if (!reads && !went) went = thread.let_go(seconds(20));
+      thread.collect();
+    }
+    EXPECT_TRUE(held.expired());
+    EXPECT_EQ(went, reads ? std::nullopt : std::optional<Key>(key(1)));
+    EXPECT_EQ(thread.queue_statistics().objects, 0U);
+  }
+}
+
 TEST_F(StoreThreads, RequestsAreServedBeforeOffers) {
   slow_.set_open(false);
   StoreThread thread(slow());
