@@ -9,6 +9,8 @@
 #include <array>
 #include <vector>
 
+#include "support/sanitizers.h"
+
 namespace oxbow {
 namespace {
 
@@ -28,7 +30,7 @@ TEST(ThreadPool, CoversEveryItemOnceForAnyCountGrainAndTeam) {
   }
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef OXBOW_HAS_SHADOW_MEMORY
 TEST(ThreadPool, WorksWithTheThreadsThatTheSystemGives) {
   const pid_t child = ::fork();
   if (child == 0) {

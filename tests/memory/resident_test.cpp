@@ -8,10 +8,7 @@
 #include <sstream>
 
 #include "memory/memory.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define OXBOW_HAS_SHADOW_MEMORY 1
-#endif
+#include "support/sanitizers.h"
 
 namespace oxbow::memory {
 namespace {
