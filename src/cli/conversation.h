@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/chat_format.h"
+#include "text/chat_format.h"
 #include "text/thinking.h"
 
 namespace oxbow::cli {
@@ -32,7 +32,7 @@ struct Prompt {
 class Conversation {
  public:
   // The format outlives the conversation.
-  explicit Conversation(const ChatFormat& format, std::string system = {})
+  explicit Conversation(const text::ChatFormat& format, std::string system = {})
       : format_(&format), system_(std::move(system)) {}
 
   // Counts for all turns.
@@ -49,7 +49,8 @@ class Conversation {
 
   // What the current turn's answer is generated from. The template renders the whole conversation; as far as
   // it repeats what an earlier turn was made of, letter for letter, that turn's own tokens are kept, the
-  // answer's included, so that a session has nothing to evaluate again. Errors: those of ChatFormat::render.
+  // answer's included, so that a session has nothing to evaluate again. Errors: those of
+  // text::ChatFormat::render.
   Result<Prompt> prompt();
 
   // The turn before becomes the current one; false at the start.
@@ -83,7 +84,7 @@ class Conversation {
   void leave_for(size_t turn);
   void describe_from(size_t turn, size_t depth, std::vector<std::string>& lines) const;
 
-  const ChatFormat* format_;
+  const text::ChatFormat* format_;
   std::string system_;
   std::vector<Turn> turns_ = std::vector<Turn>(1);  // [0] is the start
   size_t current_ = 0;

@@ -7,7 +7,7 @@
 #include "cli/interrupt.h"
 #include "cli/loading.h"
 #include "cli/progress.h"
-#include "cli/stop_text.h"
+#include "text/stop_text.h"
 #include "text/stream_decoder.h"
 
 namespace oxbow::cli {
@@ -182,7 +182,7 @@ class Generator::Run {
   Generator& g_;
   const AnswerOptions& options_;
   text::StreamDecoder decoder_;
-  StopText stop_;
+  text::StopText stop_;
   AnswerWriter writer_;
   Answer answer_;
   Clock::time_point start_ = Clock::now();

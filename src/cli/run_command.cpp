@@ -5,6 +5,7 @@
 #include <random>
 
 #include "cli/chat.h"
+#include "cli/chat_choice.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/input_text.h"
@@ -83,17 +84,17 @@ Result<Machine> set_up(const RunOptions& options, Console& console) {
 }
 
 // The chat format when the prompt is a message; nothing when it is text to complete.
-Result<std::optional<ChatFormat>> find_format(const RunOptions& options, const Request& request,
-                                              const Machine& machine, Console& console) {
+Result<std::optional<text::ChatFormat>> find_format(const RunOptions& options, const Request& request,
+                                                    const Machine& machine, Console& console) {
   if (options.raw) return std::nullopt;
   const gguf::File& file = machine.model->file();
   const bool chosen = options.chat.chat_template || options.chat.template_file;
   const bool chat = chosen || request.interactive || !request.system.empty();
-  if (!chat && chat_support(file, machine.tokenizer->vocabulary()) == ChatSupport::kNone) {
+  if (!chat && chat_support(file, machine.tokenizer->vocabulary()) == text::ChatSupport::kNone) {
     console.dim("The model has no chat format: it completes the text.");
     return std::nullopt;
   }
-  OXBOW_ASSIGN(ChatFormat format, ChatFormat::choose(options.chat, file, *machine.tokenizer, console));
+  OXBOW_ASSIGN(text::ChatFormat format, choose_chat_format(options.chat, file, *machine.tokenizer, console));
   return format;
 }
 

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cpu.h"
-#include "cli/chat_format.h"
 #include "cli/commands.h"
 #include "cli/escape.h"
 #include "cli/layer_map.h"
@@ -14,6 +13,7 @@
 #include "cli/statistics.h"
 #include "engine/default_budget.h"
 #include "kernels/kernels.h"
+#include "text/chat_format.h"
 
 namespace oxbow::cli {
 namespace {

@@ -4,7 +4,6 @@
 
 #include "cli/escape.h"
 #include "cli/layer_map.h"
-#include "cli/stop_text.h"
 
 namespace oxbow::cli {
 namespace {
@@ -37,26 +36,6 @@ TEST(Quoted, IsOneLineWhateverTheBytes) {
   EXPECT_EQ(quoted("it's\n\t\\"), R"('it\'s\n\t\\')");
   EXPECT_EQ(quoted(std::string_view("\0\x1b\xFF", 3)), R"('\x00\x1b\xff')");
   EXPECT_EQ(quoted("\xC3\xA9"), "'\xC3\xA9'");
-}
-
-TEST(StopText, ShowsAllButTheStopTextWhateverTheCuts) {
-  const std::string text = "a<|im_<|im_end|>b";
-  for (size_t cut = 1; cut <= text.size(); ++cut) {
-    StopText stop("<|im_end|>");
-    std::string shown;
-    for (size_t i = 0; i < text.size(); i += cut) shown += stop.push(text.substr(i, cut));
-    EXPECT_TRUE(stop.found());
-    EXPECT_EQ(shown, "a<|im_");
-  }
-}
-
-TEST(StopText, GivesBackWhatWasHeldWhenItDoesNotCome) {
-  StopText stop("<|im_end|>");
-  EXPECT_EQ(stop.push("x<|im"), "x");
-  EXPECT_EQ(stop.flush(), "<|im");
-  EXPECT_FALSE(stop.found());
-  StopText none("");
-  EXPECT_EQ(none.push("<|im_end|>"), "<|im_end|>");
 }
 
 TEST(LayerMap, OneLetterALayerWhenAllHaveTheSameFeedForward) {

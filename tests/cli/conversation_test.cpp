@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/chat_choice.h"
 #include "cli/chat_commands.h"
 #include "support/shared.h"
 
@@ -24,7 +25,7 @@ class ConversationTest : public ::testing::Test {
 
   void use(const std::string& chat_template) {
     Console console;
-    auto format = ChatFormat::choose({.chat_template = chat_template}, *file_, *tokenizer_, console);
+    auto format = choose_chat_format({.chat_template = chat_template}, *file_, *tokenizer_, console);
     ASSERT_TRUE(format) << format.error().message;
     format_ = std::move(*format);
   }
@@ -52,7 +53,7 @@ class ConversationTest : public ::testing::Test {
 
   std::optional<gguf::File> file_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
-  std::optional<ChatFormat> format_;
+  std::optional<text::ChatFormat> format_;
 };
 
 TEST_F(ConversationTest, IsWhatTheTemplateWrites) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/binary.h"
+#include "cli/chat_choice.h"
 #include "cli/conversation_json.h"
 #include "cli/saved_sessions.h"
 #include "support/shared.h"
@@ -20,7 +21,7 @@ class SavedConversation : public ::testing::Test {
     ASSERT_TRUE(tokenizer) << tokenizer.error().message;
     tokenizer_ = std::move(*tokenizer);
     Console console;
-    auto format = ChatFormat::choose({.chat_template = "chatml"}, *file_, *tokenizer_, console);
+    auto format = choose_chat_format({.chat_template = "chatml"}, *file_, *tokenizer_, console);
     ASSERT_TRUE(format) << format.error().message;
     format_ = std::move(*format);
   }
@@ -39,7 +40,7 @@ class SavedConversation : public ::testing::Test {
 
   std::optional<gguf::File> file_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
-  std::optional<ChatFormat> format_;
+  std::optional<text::ChatFormat> format_;
 };
 
 TEST_F(SavedConversation, IsReadBackAsItWas) {

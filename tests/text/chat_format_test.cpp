@@ -1,11 +1,13 @@
-#include "cli/chat_format.h"
+#include "text/chat_format.h"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "gguf/writer.h"
 #include "support/shared.h"
 
-namespace oxbow::cli {
+namespace oxbow::text {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -15,7 +17,7 @@ class ChatFormatTest : public ::testing::Test {
   void SetUp() override {
     auto file = gguf::File::open(testing::source_path("tests/golden/granitehybrid-dense.gguf"));
     ASSERT_TRUE(file) << file.error().message;
-    auto tokenizer = text::Tokenizer::from_gguf(*file);
+    auto tokenizer = Tokenizer::from_gguf(*file);
     ASSERT_TRUE(tokenizer) << tokenizer.error().message;
     tokenizer_ = std::move(*tokenizer);
     write({});
@@ -30,7 +32,7 @@ class ChatFormatTest : public ::testing::Test {
   }
 
   Result<ChatFormat> choose(const ChatChoices& choices = {}) {
-    return ChatFormat::choose(choices, *file_, *tokenizer_, console_);
+    return ChatFormat::choose(choices, *file_, *tokenizer_);
   }
 
   std::string text(const ChatChoices& choices = {}) {
@@ -40,10 +42,9 @@ class ChatFormatTest : public ::testing::Test {
     return chat ? chat->text : "error: " + chat.error().message;
   }
 
-  Console console_;
   std::vector<std::byte> bytes_;
   std::optional<gguf::File> file_;
-  std::unique_ptr<text::Tokenizer> tokenizer_;
+  std::unique_ptr<Tokenizer> tokenizer_;
 };
 
 TEST_F(ChatFormatTest, TakesTheChoiceThenTheFileThenChatMl) {
@@ -110,5 +111,48 @@ TEST_F(ChatFormatTest, RefusedSystemMessagesAreToldFromOtherFaults) {
   EXPECT_EQ(error_of("{{ raise_exception('no') }}").find("system message"), std::string::npos);
 }
 
+TEST_F(ChatFormatTest, AnOpenLastMessageGoesOnBehindItsLastCharacter) {
+  const Json messages = {{{"role", "user"}, {"content", "Hi"}},
+                         {{"role", "assistant"}, {"content", "Sure: <|im_end|> "}}};
+  const auto format = choose();
+  const auto chat = format->render_open({.messages = &messages});
+  ASSERT_TRUE(chat) << chat.error().message;
+  EXPECT_EQ(chat->text, "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nSure: <|im_end|> ");
+  const auto tokens = *format->encode(*chat, 0);
+  EXPECT_EQ(std::ranges::count(tokens, *tokenizer_->vocabulary().find("<|im_end|>")), 1);
+  const auto silent = choose({.chat_template = "{{ messages[0].content }}"});
+  EXPECT_EQ(silent->render_open({.messages = &messages}).error().kind, ErrorKind::kUnsupported);
+}
+
+TEST_F(ChatFormatTest, ARequestsArgumentsWinOverTheChoices) {
+  const auto format =
+      choose({.chat_template = "{{ x }} {{ y }} {{ tools }}", .arguments = R"({"x": 1, "y": 2})"});
+  const Json messages = Json::array(), arguments = {{"y", 3}}, tools = Json::array({"t"});
+  const auto chat = format->render({.messages = &messages, .tools = &tools, .arguments = &arguments});
+  EXPECT_EQ(chat->text, "1 3 ['t']");
+}
+
+TEST_F(ChatFormatTest, BoundariesStandWhereTheLastMessagesBegin) {
+  const auto format = choose();
+  EXPECT_EQ(format->message_start(), tokenizer_->vocabulary().find("<|im_start|>"));
+  Json messages = Json::array();
+  for (int i = 0; i < 5; ++i) {
+    messages.push_back({{"role", i % 2 == 0 ? "user" : "assistant"},
+                        {"content", std::string(300, 'x') + " and <|im_start|> as text"}});
+  }
+  const auto tokens = *format->encode(*format->render(messages), 0);
+  std::vector<size_t> starts;
+  for (size_t i = 0; i < tokens.size(); ++i)
+    if (tokens[i] == format->message_start()) starts.push_back(i);
+  ASSERT_EQ(starts.size(), 6u);  // with the prompt of the answer
+  const auto boundaries = message_boundaries(*format, tokenizer_->vocabulary(), tokens, 3);
+  for (size_t i = 3; i < 6; ++i) EXPECT_TRUE(std::ranges::count(boundaries, starts[i]) == 1) << i;
+  EXPECT_EQ(std::ranges::count(boundaries, starts[2]), 0);
+  EXPECT_TRUE(std::ranges::is_sorted(boundaries));
+  EXPECT_TRUE(std::ranges::adjacent_find(boundaries) == boundaries.end());
+  EXPECT_LT(boundaries.back(), tokens.size());
+  EXPECT_TRUE(message_boundaries(*format, tokenizer_->vocabulary(), {}, 3).empty());
+}
+
 }  // namespace
-}  // namespace oxbow::cli
+}  // namespace oxbow::text
