@@ -13,7 +13,7 @@ Result<text::ChatFormat> choose_chat_format(const ChatChoices& choices, const gg
     chosen.other_template = {*choices.template_file, std::move(text)};
   }
   return text::ChatFormat::choose(chosen, file, tokenizer, [&](bool is_warning, const std::string& text) {
-    is_warning ? console.warn(text) : console.dim(text);
+    is_warning ? console.warn(text) : console.dim("{}", text);
   });
 }
 

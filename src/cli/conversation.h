@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/values.h"
 #include "text/chat_format.h"
 #include "text/thinking.h"
 
