@@ -27,6 +27,8 @@ constexpr auto kShortNames = std::to_array<Alias>({
     {"-co", "--color"},
     {"-cram", "--cache-ram"},
     {"-rea", "--reasoning"},
+    {"-np", "--parallel"},
+    {"-cb", "--cont-batching"},
 });
 
 // What other programs call it.

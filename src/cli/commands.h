@@ -7,6 +7,7 @@
 namespace oxbow::cli {
 
 int run_command(const RunOptions& options, Console& console);
+int serve_command(const ServeOptions& options, Console& console);
 int show_command(const ShowOptions& options, Console& console);
 int tokenize_command(const TokenizeOptions& options, Console& console);
 int logits_command(const LogitsOptions& options, Console& console);

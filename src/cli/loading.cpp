@@ -33,7 +33,7 @@ Result<std::shared_ptr<const gguf::File>> open_model_file(const ModelOptions& op
 
 Result<std::shared_ptr<const model::Model>> load_model(std::shared_ptr<const gguf::File> file,
                                                        const ModelOptions& options, Weights weights,
-                                                       Console& console) {
+                                                       Console& console, const LoadProgress& also) {
   Progress progress(console, format_load);
   model::LoadOptions load;
   load.allow_unknown = options.allow_unknown;
@@ -41,7 +41,7 @@ Result<std::shared_ptr<const model::Model>> load_model(std::shared_ptr<const ggu
   load.shapes_only = weights == Weights::kShapesOnly;
   load.progress = [&](size_t done, size_t total) {
     progress.update(done, total);
-    return pending_interrupt() == 0;
+    return pending_interrupt() == 0 && (!also || also(done, total));
   };
   ThreadPool pool(options.threads > 0 ? options.threads : usable_cores());
   auto loaded = model::Model::load(file, pool, load);

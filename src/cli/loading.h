@@ -1,6 +1,7 @@
 #pragma once
 // From a path to a model that runs, with progress on the way.
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -19,10 +20,13 @@ Result<std::shared_ptr<const gguf::File>> open_model_file(const ModelOptions& op
 // How to treat the weights.
 enum class Weights { kPacked, kExact, kShapesOnly };
 
-// kInvalidState when it was interrupted. Messages name the file.
+// Told about bytes; false stops the loading.
+using LoadProgress = std::function<bool(size_t done, size_t total)>;
+
+// kInvalidState when it was interrupted, or stopped by `also`. Messages name the file.
 Result<std::shared_ptr<const model::Model>> load_model(std::shared_ptr<const gguf::File> file,
                                                        const ModelOptions& options, Weights weights,
-                                                       Console& console);
+                                                       Console& console, const LoadProgress& also = {});
 
 Result<std::unique_ptr<text::Tokenizer>> load_tokenizer(const gguf::File& file);
 

@@ -74,6 +74,30 @@ struct RunOptions {
   bool gpu_layers_given = false;
 };
 
+struct ServeOptions {
+  ModelOptions common;
+  MemoryChoices memory;
+  SamplingChoices sampling;  // what requests that say nothing get
+  ChatChoices chat;
+  std::string alias;  // what clients call the model; empty: the file's name
+  std::string host = "127.0.0.1";
+  uint16_t port = 8080;  // 0: a free one
+  std::string unix_socket;
+  std::vector<std::string> keys, origins;
+  std::string key_file;
+  size_t parallel = 8;
+  size_t queue = 256;
+  size_t batch_tokens = 512;
+  size_t connections = 1024;
+  uint64_t body_bytes = 16 << 20;
+  int64_t timeout_seconds = 3600;
+  int64_t idle_seconds = 75;
+  int64_t drain_seconds = 30;
+  std::string slot_folder;    // empty: slots cannot be saved
+  bool cache_shared = false;  // clients with different keys share cached prefixes
+  bool log_jsonl = false;
+};
+
 struct ShowOptions {
   ModelOptions common;
   MemoryChoices memory;
@@ -100,7 +124,7 @@ struct LogitsOptions {
   bool exact = false;
 };
 
-using Command = std::variant<RunOptions, ShowOptions, TokenizeOptions, LogitsOptions>;
+using Command = std::variant<RunOptions, ServeOptions, ShowOptions, TokenizeOptions, LogitsOptions>;
 
 // The command line asks for no command: the text goes to stdout (help, version; exit code 0) or says what is
 // wrong with it (exit code 2).

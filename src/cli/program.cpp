@@ -37,6 +37,9 @@ int stop(const Stop& stop) {
 int dispatch(const RunOptions& options, Console& console) {
   return run_command(options, console);
 }
+int dispatch(const ServeOptions& options, Console& console) {
+  return serve_command(options, console);
+}
 int dispatch(const ShowOptions& options, Console& console) {
   return show_command(options, console);
 }

@@ -25,7 +25,7 @@ struct ServiceOptions {
 struct Service {
   ServiceOptions options;
   std::shared_ptr<const text::Tokenizer> tokenizer;
-  text::ChatFormat format;  // keeps a reference to the tokenizer
+  text::ChatFormat format;           // keeps a reference to the tokenizer
   engine::SamplerSettings sampling;  // what requests that say nothing get
   std::unique_ptr<engine::Scheduler> scheduler;
   int64_t created = 0;      // seconds since 1970
