@@ -162,11 +162,11 @@ void Connection::answer_now(Response response, bool keep_alive) {
 
 // Moves what the pipe has to the socket; goes on to the next request when the answer is out.
 void Connection::pump() {
-  if (writing_ || phase_ == Phase::kClosed || phase_ == Phase::kLingering) return;
-  if (pipe_) {
-    if (pipe_->has_overflowed()) return close();
-    pipe_->take(output_);
-  }
+  if (phase_ == Phase::kClosed || phase_ == Phase::kLingering) return;
+  // Also while a write waits for the client, which is how it usually comes about.
+  if (pipe_ && pipe_->has_overflowed()) return close();
+  if (writing_) return;
+  if (pipe_) pipe_->take(output_);
   if (!output_.empty()) {
     last_write_ = Clock::now();
     return write_some();
