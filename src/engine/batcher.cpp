@@ -44,6 +44,8 @@ void Batcher::add(RequestId id, Request request, std::shared_ptr<Sink> sink, Clo
   job->submitted = submitted;
   job->open_choices = job->request.choices;
   job->bias = job->request.logit_bias;
+  // A grammar knows better where the text may end.
+  if (job->request.constraint) job->request.ignore_end = false;
   if (job->request.ignore_end) {
     for (const TokenId token : job->request.end_tokens)
       job->bias.push_back({token, -std::numeric_limits<float>::infinity()});
@@ -105,6 +107,7 @@ void Batcher::finish(Choice& choice, FinishReason reason) {
                            reason == FinishReason::kShutdown;
   if (was_stopped) ++totals_.cancelled[static_cast<size_t>(choice.phase())];
   release(choice, true);
+  choice.recall.reset();
   std::erase(waiting_, &choice);
   choice.is_done = true;
   ++totals_.finished[static_cast<size_t>(reason)];
@@ -131,6 +134,7 @@ void Batcher::fail(Job& job, const Error& error) {
   for (const auto& choice : job.choices) {
     if (choice->is_done) continue;
     release(*choice, false);
+    choice->recall.reset();
     std::erase(waiting_, choice.get());
     choice->is_done = true;
   }

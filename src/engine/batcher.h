@@ -51,6 +51,8 @@ class Batcher {
   // Lets in who can run, then evaluates one step. False when there was nothing to evaluate.
   bool step();
   bool is_idle() const { return jobs_.empty(); }
+  // After step() found nothing to evaluate although requests wait: for a store, a few milliseconds at most.
+  void wait_for_stores() const;
 
   // The conversation that a slot ran last.
   struct Conversation {
@@ -75,6 +77,7 @@ class Batcher {
   Choice* next_to_admit();
   bool fits(const Choice& choice) const;
   bool waits_for_leader(Choice& choice);
+  bool waits_for_stores(Choice& choice);
   void open(Choice& choice);
   Result<memory::Opened> open_sequence(Choice& choice);
   void start(Choice& choice, const memory::Opened& opened);

@@ -12,6 +12,9 @@ namespace {
 constexpr size_t kRoomTokens = 64;
 // Shared beginnings shorter than this are evaluated twice rather than waited for.
 constexpr size_t kWorthWaitingTokens = 64;
+// How long a store may take to bring what a prompt begins with.
+constexpr std::chrono::milliseconds kStorePatience{3000};
+constexpr std::chrono::milliseconds kStorePoll{5};
 
 bool is_before(const Choice* a, const Choice* b) {
   return a->is_before(*b);
@@ -38,8 +41,8 @@ void Batcher::admit() {
   }
 }
 
-// The first that waits, unless a running prompt is about to compute what it begins with: then the next one.
-// When the first does not fit, nobody passes it.
+// The first that waits, unless a running prompt is about to compute what it begins with, or a store is about
+// to bring it: then the next one. When the first does not fit, nobody passes it.
 Choice* Batcher::next_to_admit() {
   if (running_.size() >= options_.parallel) return nullptr;
   if (running_.empty()) {
@@ -48,7 +51,7 @@ Choice* Batcher::next_to_admit() {
   }
   if (is_crowded_) return nullptr;
   for (Choice* choice : waiting_) {
-    if (waits_for_leader(*choice)) continue;
+    if (waits_for_stores(*choice) || waits_for_leader(*choice)) continue;
     return running_.empty() || fits(*choice) ? choice : nullptr;
   }
   return nullptr;
@@ -95,6 +98,24 @@ bool Batcher::waits_for_leader(Choice& choice) {
   return false;
 }
 
+bool Batcher::waits_for_stores(Choice& choice) {
+  if (!choice.has_recalled) {
+    choice.has_recalled = true;
+    if (choice.job.request.cache_prompt)
+      choice.recall = engine_.start_recall(choice.tokens, choice.job.request.partition, kStorePatience);
+  }
+  if (choice.recall == nullptr) return false;
+  if (!choice.recall->poll()) return true;
+  choice.recall.reset();
+  return false;
+}
+
+void Batcher::wait_for_stores() const {
+  for (const Choice* choice : waiting_) {
+    if (choice->recall != nullptr) return choice->recall->wait_for(kStorePoll);
+  }
+}
+
 void Batcher::open(Choice& choice) {
   auto opened = open_sequence(choice);
   if (!opened) return fail(choice.job, opened.error());
@@ -113,8 +134,6 @@ Result<memory::Opened> Batcher::open_sequence(Choice& choice) {
     opened.sequence = memory.create(request.partition, false);
     return opened;
   }
-  if (!engine_.tiers().empty())
-    engine_.recall(choice.tokens, request.partition, std::chrono::milliseconds(100));
   return memory.open(choice.tokens, request.boundaries, request.partition);
 }
 

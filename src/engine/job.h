@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/recall.h"
 #include "engine/request.h"
 #include "engine/scheduler_statistics.h"
 #include "memory/memory.h"
@@ -43,6 +44,9 @@ struct Choice {
   size_t ended = 0;  // end tokens chosen: 0 or 1
   Clock::time_point first_token{};
   Clock::time_point last_token{};
+  // While it waits for its first slot: the stores' search for its prompt.
+  std::unique_ptr<Recall> recall;
+  bool has_recalled = false;
   // While it waits: another prompt is evaluating what this one begins with.
   const Choice* leader = nullptr;
   size_t leader_position = 0;

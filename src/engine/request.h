@@ -25,7 +25,7 @@ struct Request {
   std::vector<TokenId> prompt;     // at least one token
   std::vector<size_t> boundaries;  // ascending positions in the prompt at which later prompts may part from
                                    // it, such as ends of messages
-  std::string partition;  // only requests of the same partition share what is kept
+  std::string partition;           // only requests of the same partition share what is kept
   SamplerSettings sampling;
   std::vector<LogitBias> logit_bias;
   size_t max_tokens = SIZE_MAX;  // of each choice; the context bounds them, too
@@ -33,7 +33,7 @@ struct Request {
   bool logprobs = false;
   size_t top_logprobs = 0;          // alternatives beside each token
   std::vector<TokenId> end_tokens;  // end an answer; not reported as tokens
-  bool ignore_end = false;          // end tokens are never chosen
+  bool ignore_end = false;          // end tokens are never chosen; without effect under a constraint
   std::unique_ptr<Constraint> constraint;
   bool cache_prompt = true;                               // false: reuse nothing and keep nothing
   std::optional<size_t> slot;                             // preferred when it is free

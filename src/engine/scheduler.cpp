@@ -74,7 +74,6 @@ struct Scheduler::Shared {
   void finish_drain();
   void stop_all();
   void publish();
-  Clock::time_point wake_up() const;
   void post(Work work);
 
   const SchedulerOptions options;
@@ -120,7 +119,7 @@ void Scheduler::Shared::run() {
       is_late = draining && now >= drain_deadline;
     }
     if (is_late) batcher->cancel_all(FinishReason::kShutdown);
-    (void)batcher->step();
+    if (!batcher->step()) batcher->wait_for_stores();
     publish();
     if (batcher->is_idle()) finish_drain();
   }
