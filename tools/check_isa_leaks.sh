@@ -10,7 +10,7 @@ set -euo pipefail
 export LC_ALL=C
 
 build=${1:?usage: check_isa_leaks.sh BUILD_DIRECTORY}
-units='(portable|avx2|avx512)(_products)?\.cpp\.o'
+units='(portable|avx2|avx512)(_products|_peaks)?\.cpp\.o'
 failed=0
 complain() {
   printf '%s\n' "$1" >&2
@@ -27,7 +27,7 @@ count=$(awk '{print $1}' <<<"$symbols" | sort -u | grep -cE "^$units\$" || true)
 
 offending=$(awk -v units="^$units\$" '
   $1 ~ units {
-    isa = $1; sub(/(_products)?\.cpp\.o$/, "", isa)
+    isa = $1; sub(/(_products|_peaks)?\.cpp\.o$/, "", isa)
     own = "^_ZN?K?5oxbow7kernels" length(isa) isa
     if ($3 ~ /^[WVuwv]$/) print $1 ": weak symbol " $2
     else if ($3 ~ /^[A-TX-Z]$/ && $3 != "U" && $2 !~ own) print $1 ": defines " $2

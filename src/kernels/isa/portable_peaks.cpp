@@ -1,0 +1,3 @@
+#define OXBOW_ISA portable
+#define OXBOW_ISA_PORTABLE 1
+#include "kernels/body/peaks.h"
