@@ -29,6 +29,7 @@ constexpr auto kShortNames = std::to_array<Alias>({
     {"-rea", "--reasoning"},
     {"-np", "--parallel"},
     {"-cb", "--cont-batching"},
+    {"-pg", "--prompt-generate"},
 });
 
 // What other programs call it.

@@ -11,6 +11,7 @@ int serve_command(const ServeOptions& options, Console& console);
 int show_command(const ShowOptions& options, Console& console);
 int tokenize_command(const TokenizeOptions& options, Console& console);
 int logits_command(const LogitsOptions& options, Console& console);
+int bench_command(const BenchOptions& options, Console& console);
 
 // Everything: parses the arguments (without the program's name), runs the command. Throws nothing but what
 // the standard library throws when memory is short.

@@ -45,6 +45,7 @@ tl::expected<Command, Stop> finish(OptionTable& table, std::span<const std::stri
 }
 
 // Commands with a file of their own.
+tl::expected<Command, Stop> parse_bench(std::span<const std::string> arguments);
 tl::expected<Command, Stop> parse_serve(std::span<const std::string> arguments);
 
 }  // namespace oxbow::cli

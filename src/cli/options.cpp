@@ -10,7 +10,7 @@
 namespace oxbow::cli {
 namespace {
 
-const std::vector<std::string> kCommands = {"run", "serve", "show", "tokenize", "logits", "help"};
+const std::vector<std::string> kCommands = {"run", "serve", "show", "tokenize", "logits", "bench", "help"};
 
 constexpr const char* kUsage =
     "Oxbow runs hybrid language models from GGUF files on the CPU.\n"
@@ -22,6 +22,7 @@ constexpr const char* kUsage =
     "  show [FILE]             what a model is and what it needs in memory\n"
     "  tokenize [FILE] [TEXT]  the tokens of a text\n"
     "  logits [FILE]           the logits of given tokens as a NumPy file\n"
+    "  bench [FILE...]         how fast models run here\n"
     "\n"
     "Without a command, options are those of run: oxbow -m FILE -p TEXT.\n"
     "oxbow COMMAND --help lists the options of a command; oxbow --version says which Oxbow this is.\n"
@@ -209,6 +210,7 @@ tl::expected<Command, Stop> parse_command_line(const std::vector<std::string>& a
   if (first == "show") return parse_show(rest);
   if (first == "tokenize") return parse_tokenize(rest);
   if (first == "logits") return parse_logits(rest);
+  if (first == "bench") return parse_bench(rest);
   if (first.starts_with('-') && first.size() > 1) return parse_run(all);
   return unknown_command(first);
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -124,7 +125,28 @@ struct LogitsOptions {
   bool exact = false;
 };
 
-using Command = std::variant<RunOptions, ServeOptions, ShowOptions, TokenizeOptions, LogitsOptions>;
+enum class BenchFormat { kMarkdown, kCsv, kJson };
+
+// Every combination of the lists is measured.
+struct BenchOptions {
+  ModelOptions common;
+  MemoryChoices memory;
+  std::vector<std::string> models;      // the default one when there is none
+  std::vector<size_t> prompts = {512};  // tokens; 0: no such test
+  std::vector<size_t> generated = {128};
+  std::vector<std::pair<size_t, size_t>> both;  // a prompt, then generated tokens
+  std::vector<size_t> drafts;                   // tokens of one sequence in one step
+  std::vector<size_t> parallel = {1};           // sequences that generate together
+  std::vector<size_t> depths = {0};             // tokens before each test
+  std::vector<size_t> batches = {512};
+  std::vector<size_t> threads;  // all usable cores when empty
+  size_t repeat = 5;
+  bool warm_up = true;
+  BenchFormat format = BenchFormat::kMarkdown;
+};
+
+using Command =
+    std::variant<RunOptions, ServeOptions, ShowOptions, TokenizeOptions, LogitsOptions, BenchOptions>;
 
 // The command line asks for no command: the text goes to stdout (help, version; exit code 0) or says what is
 // wrong with it (exit code 2).

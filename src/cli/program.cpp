@@ -49,6 +49,9 @@ int dispatch(const TokenizeOptions& options, Console& console) {
 int dispatch(const LogitsOptions& options, Console& console) {
   return logits_command(options, console);
 }
+int dispatch(const BenchOptions& options, Console& console) {
+  return bench_command(options, console);
+}
 
 }  // namespace
 

@@ -51,5 +51,19 @@ TEST(Values, SizesHaveUnitsOf1024AndMayNotOverflow) {
   }
 }
 
+TEST(Values, CountsAreListsAndRanges) {
+  const auto counts = [](std::string_view text) { return *parse_counts(text); };
+  EXPECT_EQ(counts("5"), std::vector<size_t>{5});
+  EXPECT_EQ(counts("512,2048,0"), (std::vector<size_t>{512, 2048, 0}));
+  EXPECT_EQ(counts("1-4"), (std::vector<size_t>{1, 2, 3, 4}));
+  EXPECT_EQ(counts("128-512+128"), (std::vector<size_t>{128, 256, 384, 512}));
+  EXPECT_EQ(counts("1-16*2,3"), (std::vector<size_t>{1, 2, 4, 8, 16, 3}));
+  EXPECT_EQ(counts("1-64").size(), 64u);
+  for (const char* text : {"", ",", "1,", "x", "-1", "+1", "1-", "4-1", "1-4+0", "1-4*1", "0-4*2", "1-4+",
+                           " 1", "1-65", "9999999999999999999"}) {
+    EXPECT_FALSE(parse_counts(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace oxbow::cli

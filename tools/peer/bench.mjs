@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-// Times llama.cpp (as shipped in the npm package node-llama-cpp) on a GGUF file, with the same tests that
-// bench/engine_speed.cpp runs, so that both can be compared in one run on one machine.
+// Times llama.cpp (as shipped in the npm package node-llama-cpp) on a GGUF file, with tests that `oxbow bench` runs,
+// too, so that both can be compared in one run on one machine (compare.py).
 //
-// `./dev bench --peer MODEL.gguf` fetches the package and runs this; by hand, in a folder of yours:
+// `./dev bench --peer MODEL.gguf` fetches the package and runs both; by hand, in a folder of yours:
 //   npm install --no-save --omit=optional node-llama-cpp@3.22.1 @node-llama-cpp/linux-x64@3.22.1
 //   node bench.mjs MODEL.gguf [--threads 2] [--pp 512,2048] [--tg 64] [--depth 512] [--parallel 1,8] [--verify 9] [--repeat 3]
 //
