@@ -161,7 +161,8 @@ TEST_P(SchedulerReuse, WhoWaitsForAStoreHoldsUpNobody) {
   Bench after(model);
   after.engine->add_store(std::make_unique<oxbow::testing::GatedStore>(gates));
   const auto stored = after.add(chat_->request(5));
-  const auto other = after.add(greedy_request(some_tokens(30, model->vocabulary(), 77), 5));
+  // Too short to be looked for in a store.
+  const auto other = after.add(greedy_request(some_tokens(12, model->vocabulary(), 77), 5));
   for (int i = 0; i < 400 && !other->is_over(); ++i) {
     if (!after.batcher->step()) after.batcher->wait_for_stores();
   }
