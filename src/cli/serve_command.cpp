@@ -92,9 +92,10 @@ Result<std::shared_ptr<const Service>> load_service(const ServeOptions& options,
   about.slot_save_path = options.slot_folder;
   about.cache_shared = options.cache_shared;
   about.version = OXBOW_VERSION;
+  auto structures = std::make_unique<server::Structures>(*tokenizer);
   return std::make_shared<const Service>(Service{std::move(about), std::move(tokenizer), std::move(format),
                                                  sampling, std::move(scheduler), std::time(nullptr),
-                                                 fingerprint});
+                                                 fingerprint, std::move(structures)});
 }
 
 // Loads while the server already listens.

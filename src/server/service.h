@@ -8,6 +8,7 @@
 #include "engine/scheduler.h"
 #include "server/json_body.h"
 #include "server/router.h"
+#include "server/structures.h"
 #include "text/chat_format.h"
 
 namespace oxbow::server {
@@ -28,15 +29,15 @@ struct Service {
   text::ChatFormat format;           // keeps a reference to the tokenizer
   engine::SamplerSettings sampling;  // what requests that say nothing get
   std::unique_ptr<engine::Scheduler> scheduler;
-  int64_t created = 0;      // seconds since 1970
-  std::string fingerprint;  // "fp_...": of the model and its numeric settings
+  int64_t created = 0;                     // seconds since 1970
+  std::string fingerprint;                 // "fp_...": of the model and its numeric settings
+  std::unique_ptr<Structures> structures;  // has a lock of its own
 };
 
 // Null while the model loads.
 using ServiceSource = std::function<std::shared_ptr<const Service>()>;
 
-// All endpoints that need the model: /v1/chat/completions, /v1/completions, /v1/models, /tokenize,
-// /detokenize, /apply-template, /props, /slots, /completion. Their routes are refused until the model is
+// All endpoints that need the model (docs/server.md). Their routes are refused until the model is
 // loaded, so the source is asked only afterwards.
 void add_endpoints(Router& router, const ServiceSource& source);
 
