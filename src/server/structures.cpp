@@ -1,7 +1,7 @@
 #include "server/structures.h"
 
 #include "grammar/tool_grammar.h"
-#include "server/grammar_constraint.h"
+#include "engine/grammar_constraint.h"
 
 namespace oxbow::server {
 
@@ -15,7 +15,7 @@ Checked<std::unique_ptr<engine::Constraint>> Structures::make(const std::string&
       fmt::format("{} {} {}", static_cast<int>(preamble.thoughts),
                   preamble.marks == nullptr ? std::string_view() : preamble.marks->open, key);
   auto grammar = cache_.get(whole, [&] { return make(vocabulary_); });
-  if (grammar) return make_constraint(std::move(*grammar));
+  if (grammar) return engine::make_constraint(std::move(*grammar));
   const bool unsupported = grammar.error().kind == ErrorKind::kUnsupported;
   return tl::unexpected(ErrorAnswer{.code = unsupported ? "unsupported_schema" : "invalid_value",
                                     .message = fmt::format("'{}': {}", field, grammar.error().message),
