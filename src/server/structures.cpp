@@ -1,7 +1,7 @@
 #include "server/structures.h"
 
-#include "grammar/tool_grammar.h"
 #include "engine/grammar_constraint.h"
+#include "grammar/tool_grammar.h"
 
 namespace oxbow::server {
 
