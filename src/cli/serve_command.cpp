@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "base/start_thread.h"
 #include "cli/chat_choice.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -102,32 +103,43 @@ Result<std::shared_ptr<const Service>> load_service(const ServeOptions& options,
 class Loader {
  public:
   Loader(const ServeOptions& options, std::shared_ptr<const gguf::File> file, Console& console,
-         server::Readiness& readiness, ServiceSlot& slot)
-      : thread_([this, &options, file = std::move(file), &console, &readiness, &slot] {
-          const auto progress = [&](size_t done, size_t total) {
-            readiness.set_progress(done, total);
-            return !stop_.load();
-          };
-          std::vector<const engine::CacheTier*> tiers;
-          auto service = load_service(options, file, console, progress, tiers);
-          if (service) {
-            slot.set(std::move(*service), std::move(tiers));
-            readiness.set_ready();
-            log(LogLevel::kInfo, "serve", "the model is ready after {:.1f} s", readiness.load_seconds());
-          } else {
-            error_ = std::move(service).error();
-            failed_ = true;
-          }
-        }) {}
+         server::Readiness& readiness, ServiceSlot& slot) {
+    auto thread = start_thread([this, &options, file = std::move(file), &console, &readiness, &slot] {
+      load(options, file, console, readiness, slot);
+    });
+    if (thread) {
+      thread_ = std::move(*thread);
+    } else {
+      fail_with(std::move(thread).error());
+    }
+  }
   ~Loader() {
     stop_ = true;
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
 
   bool has_failed() const { return failed_; }
   const Error& error() const { return error_; }  // after has_failed()
 
  private:
+  void load(const ServeOptions& options, const std::shared_ptr<const gguf::File>& file, Console& console,
+            server::Readiness& readiness, ServiceSlot& slot) {
+    const auto progress = [&](size_t done, size_t total) {
+      readiness.set_progress(done, total);
+      return !stop_.load();
+    };
+    std::vector<const engine::CacheTier*> tiers;
+    auto service = load_service(options, file, console, progress, tiers);
+    if (!service) return fail_with(std::move(service).error());
+    slot.set(std::move(*service), std::move(tiers));
+    readiness.set_ready();
+    log(LogLevel::kInfo, "serve", "the model is ready after {:.1f} s", readiness.load_seconds());
+  }
+  void fail_with(Error error) {
+    error_ = std::move(error);
+    failed_ = true;
+  }
+
   std::atomic<bool> stop_{false}, failed_{false};
   Error error_;
   std::thread thread_;  // last: it uses the rest

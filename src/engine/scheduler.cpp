@@ -7,6 +7,7 @@
 #include <thread>
 #include <variant>
 
+#include "base/start_thread.h"
 #include "engine/batcher.h"
 #include "engine/slot_operations.h"
 
@@ -213,13 +214,12 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(std::unique_ptr<Engine> eng
                 limits.max_outputs);
   }
   if (options.context_tokens == 0) options.context_tokens = engine->model().context_length();
-  std::unique_ptr<Scheduler> scheduler(new Scheduler(std::make_unique<Shared>(std::move(engine), options)));
-  return scheduler;
+  auto shared = std::make_unique<Shared>(std::move(engine), options);
+  OXBOW_ASSIGN(shared->thread, start_thread([running = shared.get()] { running->run(); }));
+  return std::unique_ptr<Scheduler>(new Scheduler(std::move(shared)));
 }
 
-Scheduler::Scheduler(std::unique_ptr<Shared> shared) : shared_(std::move(shared)) {
-  shared_->thread = std::thread([shared = shared_.get()] { shared->run(); });
-}
+Scheduler::Scheduler(std::unique_ptr<Shared> shared) : shared_(std::move(shared)) {}
 
 Scheduler::~Scheduler() {
   {

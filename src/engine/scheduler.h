@@ -33,7 +33,8 @@ struct SlotReport {
 // the `done` callbacks run; `done` is called exactly once, also when the scheduler is destroyed.
 class Scheduler {
  public:
-  // The engine's max_outputs and max_step_tokens must be at least `parallel`.
+  // The engine's max_outputs and max_step_tokens must be at least `parallel`. kOutOfBudget when the system
+  // refuses the thread.
   static Result<std::unique_ptr<Scheduler>> create(std::unique_ptr<Engine> engine,
                                                    const SchedulerOptions& options);
   // Stops what still runs (kShutdown); writes what waits for the stores.

@@ -46,9 +46,16 @@ Checked<PreparedPrompt> prepare(const Service& service, const ChatRequest& reque
   if (!chat) return tl::unexpected(std::move(chat).error());
   const text::ToolCallFormat calls =
       request.tools.empty() ? text::ToolCallFormat() : text::find_tool_call_format(service.format.source());
+  if (!request.tools.empty() && calls.style == text::ToolCallStyle::kNone) {
+    return tl::unexpected(
+        invalid_value("tools",
+                      "the model's chat template has no place for 'tools'; start the server "
+                      "with a --chat-template-file that has, or leave them out"));
+  }
   auto constraint = constraint_of(service, request, calls, *chat);
   if (!constraint) return tl::unexpected(std::move(constraint).error());
   PreparedPrompt prompt;
+  prompt.field = "messages";
   prompt.constraint = std::move(*constraint);
   prompt.tokens = text::encode_chat(*service.tokenizer, *chat);
   prompt.boundaries = text::message_boundaries(service.format, service.tokenizer->vocabulary(), prompt.tokens,

@@ -38,9 +38,12 @@ Delivery::Delivery(std::shared_ptr<Exchange> exchange, std::unique_ptr<const Ans
       prompts_left_(options_.prompts),
       choices_(options_.choices) {}
 
-void Delivery::open() {
+void Delivery::admit(const std::function<std::optional<ErrorAnswer>()>& submit) {
   const std::lock_guard lock(mutex_);
-  open_locked();
+  const auto error = submit();
+  if (!error) return open_locked();
+  ended_ = true;
+  exchange_->respond(error_response(*error));
 }
 
 void Delivery::open_locked() {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "server/answer_shape.h"
@@ -28,8 +29,9 @@ class Delivery {
   Delivery(std::shared_ptr<Exchange> exchange, std::unique_ptr<const AnswerShape> shape,
            DeliveryOptions options);
 
-  // Everything is admitted: a stream's head goes out. Later calls do nothing; all others call it first.
-  void open();
+  // Calls `submit`, which hands the prompts to the scheduler; nothing of what they do meanwhile goes out. An
+  // error that it gives is the answer, with its status; else a stream's head goes out.
+  void admit(const std::function<std::optional<ErrorAnswer>()>& submit);
   void progress(size_t done, size_t total, size_t cached, double seconds);
   // False when nobody wants more.
   bool add(size_t index, const Delta& delta, const Usage* so_far = nullptr);

@@ -25,7 +25,7 @@ ErrorAnswer refusal_answer(const engine::Refusal& refusal) {
       return shutting_down(refusal.message);
     case engine::RefusalKind::kTooLarge:
       return {.code = "context_length_exceeded",
-              .message = refusal.message + "; the server's --ctx-size and --memory-budget raise it",
+              .message = refusal.message + "; the server's --ctx-size and --cache-ram raise it",
               .parameter = "prompt"};
     default:
       return {.code = "invalid_value", .message = refusal.message};
@@ -38,46 +38,42 @@ ErrorAnswer failure_answer(const Error& error) {
   return {.status = 500, .code = "internal_error", .message = error.message, .should_retry = false};
 }
 
-// The requests of one exchange, so that all can be cancelled.
+// The requests of one exchange, so that all can be cancelled. Any thread.
 class Running {
  public:
-  explicit Running(std::shared_ptr<const Service> service) : service_(std::move(service)) {}
-
-  void add(engine::RequestId id) {
+  void add(engine::Scheduler& scheduler, engine::RequestId id) {
     const std::lock_guard lock(mutex_);
     ids_.push_back(id);
-    if (cancelled_) service_->scheduler->cancel(id);
+    if (cancelled_) scheduler.cancel(id);
   }
-  void cancel() {
+  void cancel(engine::Scheduler& scheduler) {
     const std::lock_guard lock(mutex_);
     cancelled_ = true;
-    for (const engine::RequestId id : ids_) service_->scheduler->cancel(id);
+    for (const engine::RequestId id : ids_) scheduler.cancel(id);
   }
 
  private:
-  const std::shared_ptr<const Service> service_;
   std::mutex mutex_;
   std::vector<engine::RequestId> ids_;
   bool cancelled_ = false;
 };
 
-// One prompt's answers, on the scheduler's thread.
+// One prompt's answers, on the scheduler's thread. The scheduler owns it and is a part of the service: a sink
+// that owned the service could end up destroying the scheduler on the scheduler's own thread.
 class AnswerSink : public engine::Sink {
  public:
-  AnswerSink(std::shared_ptr<const Service> service, std::shared_ptr<Delivery> delivery,
-             std::shared_ptr<Running> running, const AnswerTextOptions& text, size_t first, size_t choices,
-             bool logprobs)
-      : service_(std::move(service)),
+  AnswerSink(const Service& service, std::shared_ptr<Delivery> delivery, std::shared_ptr<Running> running,
+             const AnswerTextOptions& text, size_t first, size_t choices, bool logprobs)
+      : service_(service),
         delivery_(std::move(delivery)),
         running_(std::move(running)),
         first_(first),
         logprobs_(logprobs) {
-    for (size_t i = 0; i < choices; ++i) texts_.emplace_back(*service_->tokenizer, text);
+    for (size_t i = 0; i < choices; ++i) texts_.emplace_back(*service_.tokenizer, text);
     left_ = choices;
   }
 
   void started(const engine::Started& started) override {
-    delivery_->open();
     start_ = Clock::now();
     usage_.prompt_tokens = started.prompt_tokens;
     usage_.cached_tokens = started.reused;
@@ -132,10 +128,10 @@ class AnswerSink : public engine::Sink {
  private:
   void stop(const ErrorAnswer& error) {
     delivery_->fail(error);
-    running_->cancel();
+    running_->cancel(*service_.scheduler);
   }
 
-  const std::shared_ptr<const Service> service_;  // the tokenizer of the texts
+  const Service& service_;
   const std::shared_ptr<Delivery> delivery_;
   const std::shared_ptr<Running> running_;
   const size_t first_;
@@ -174,16 +170,33 @@ engine::Request engine_request(const Service& service, const GenerationRequest& 
   return out;
 }
 
+// Ids of tokens and slots that this model does not have.
+std::optional<ErrorAnswer> outside_of_model(const Service& service, const GenerationRequest& request) {
+  const size_t vocabulary = service.tokenizer->vocabulary().size();
+  for (const engine::LogitBias& bias : request.logit_bias) {
+    if (static_cast<size_t>(bias.token) >= vocabulary) {
+      return invalid_value("logit_bias", fmt::format("'logit_bias' names token {}; the vocabulary has {}",
+                                                     bias.token, vocabulary));
+    }
+  }
+  const size_t slots = service.scheduler->options().parallel;
+  if (request.slot.value_or(0) >= slots) {
+    return invalid_value("id_slot",
+                         fmt::format("'id_slot' is {}; expected 0 to {}", *request.slot, slots - 1));
+  }
+  return std::nullopt;
+}
+
 std::optional<ErrorAnswer> too_long(const Service& service, const PreparedPrompt& prompt) {
   const size_t context = service.scheduler->options().context_tokens;
-  if (prompt.tokens.empty()) return invalid_value("prompt", "the prompt has no tokens");
+  if (prompt.tokens.empty()) return invalid_value(prompt.field, "the prompt has no tokens");
   if (prompt.tokens.size() < context) return std::nullopt;
   return ErrorAnswer{
       .code = "context_length_exceeded",
       .message = fmt::format("the prompt has {} tokens, the context holds {} with the answer: shorten it, or "
                              "start the server with --ctx-size {} or more",
                              prompt.tokens.size(), context, prompt.tokens.size() + 1),
-      .parameter = "prompt"};
+      .parameter = prompt.field};
 }
 
 }  // namespace
@@ -204,12 +217,15 @@ AnswerIdentity new_identity(const Service& service, std::string_view prefix) {
           .fingerprint = service.fingerprint};
 }
 
-void start_generation(std::shared_ptr<const Service> service, std::shared_ptr<Exchange> exchange,
+void start_generation(const std::shared_ptr<const Service>& service, std::shared_ptr<Exchange> exchange,
                       const GenerationRequest& request, std::vector<PreparedPrompt> prompts,
                       std::unique_ptr<const AnswerShape> shape, std::vector<std::string> echo) {
+  if (const auto error = outside_of_model(*service, request))
+    return exchange->respond(error_response(*error));
   for (const PreparedPrompt& prompt : prompts) {
     if (const auto error = too_long(*service, prompt)) return exchange->respond(error_response(*error));
   }
+  engine::Scheduler& scheduler = *service->scheduler;
   const bool shared = service->options.cache_shared;
   const std::string partition = partition_of(shared ? "" : exchange->request().client, request.cache_salt);
   const auto delivery =
@@ -221,22 +237,28 @@ void start_generation(std::shared_ptr<const Service> service, std::shared_ptr<Ex
                                                  .choices = prompts.size() * request.choices,
                                                  .prompts = prompts.size(),
                                                  .echo = std::move(echo)});
-  const auto running = std::make_shared<Running>(service);
+  const auto running = std::make_shared<Running>();
   const uint64_t seed = request.seed.value_or(random_seed());
-  for (size_t i = 0; i < prompts.size(); ++i) {
-    auto sink = std::make_shared<AnswerSink>(service, delivery, running, prompts[i].text, i * request.choices,
-                                             request.choices, request.logprobs);
-    const auto id = service->scheduler->submit(engine_request(*service, request, prompts[i], partition,
-                                                              engine::choice_seed(seed, i * request.choices)),
-                                               std::move(sink));
-    if (!id) {
-      running->cancel();
-      return delivery->fail(refusal_answer(id.error()));
+  std::optional<ErrorAnswer> refused;
+  delivery->admit([&] {
+    for (size_t i = 0; i < prompts.size() && !refused; ++i) {
+      auto sink = std::make_shared<AnswerSink>(*service, delivery, running, prompts[i].text,
+                                               i * request.choices, request.choices, request.logprobs);
+      const auto id = scheduler.submit(engine_request(*service, request, prompts[i], partition,
+                                                      engine::choice_seed(seed, i * request.choices)),
+                                       std::move(sink));
+      if (id) {
+        running->add(scheduler, *id);
+      } else {
+        refused = refusal_answer(id.error());
+      }
     }
-    running->add(*id);
-  }
-  delivery->open();
-  exchange->on_gone([running] { running->cancel(); });
+    return refused;
+  });
+  if (refused) return running->cancel(scheduler);
+  exchange->on_gone([running, weak = std::weak_ptr<const Service>(service)] {
+    if (const auto alive = weak.lock()) running->cancel(*alive->scheduler);
+  });
 }
 
 }  // namespace oxbow::server

@@ -13,6 +13,7 @@ namespace oxbow::server {
 
 // A prompt in tokens, ready to be answered.
 struct PreparedPrompt {
+  std::string field = "prompt";  // of the request, for errors
   std::vector<engine::TokenId> tokens;
   std::vector<size_t> boundaries;
   AnswerTextOptions text;  // stop texts of the format included
@@ -24,7 +25,7 @@ struct PreparedPrompt {
 // exchange from the scheduler's thread. When the client leaves, what is left is cancelled. Errors, before
 // anything was sent: 400 for a prompt above the context (both numbers and the flag), 429 for a full queue,
 // 503 while the server shuts down.
-void start_generation(std::shared_ptr<const Service> service, std::shared_ptr<Exchange> exchange,
+void start_generation(const std::shared_ptr<const Service>& service, std::shared_ptr<Exchange> exchange,
                       const GenerationRequest& request, std::vector<PreparedPrompt> prompts,
                       std::unique_ptr<const AnswerShape> shape, std::vector<std::string> echo = {});
 

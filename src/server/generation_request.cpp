@@ -29,8 +29,12 @@ void read_sampling(Fields& fields, GenerationRequest& request) {
 void read_stop(Fields& fields, std::vector<std::string>& stop) {
   const Json* value = fields.any("stop");
   if (value == nullptr) return;
-  const auto add = [&](const Json& one) {
-    if (!one.is_string()) return fields.wrong("stop", "a string or an array of strings");
+  const auto add = [&](const Json& one, const std::string& path) {
+    if (!one.is_string()) {
+      return fields.fail(invalid_value(
+          path,
+          fmt::format("'{}' is {}; 'stop' must be a string or an array of strings", path, type_name(one))));
+    }
     const auto& text = one.get_ref<const std::string&>();
     if (text.size() > kLongestStopBytes) {
       return fields.fail(invalid_value(
@@ -39,12 +43,12 @@ void read_stop(Fields& fields, std::vector<std::string>& stop) {
     }
     if (!text.empty()) stop.push_back(text);
   };
-  if (!value->is_array()) return add(*value);
+  if (!value->is_array()) return add(*value, "stop");
   if (value->size() > kMostStops) {
     return fields.fail(invalid_value(
         "stop", fmt::format("'stop' has {} texts; expected {} at most", value->size(), kMostStops)));
   }
-  for (const Json& one : *value) add(one);
+  for (size_t i = 0; i < value->size(); ++i) add((*value)[i], fmt::format("stop[{}]", i));
 }
 
 std::optional<engine::TokenId> token_of(std::string_view text) {

@@ -11,10 +11,12 @@
 #include <boost/asio/thread_pool.hpp>
 #include <condition_variable>
 #include <deque>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 
 #include "base/log.h"
+#include "base/start_thread.h"
 #include "server/admission.h"
 #include "server/connection.h"
 #include "server/listener.h"
@@ -128,7 +130,7 @@ Status HttpServer::open() {
   }
   if (listeners_.empty()) return fail(ErrorKind::kInvalidInput, "there is nothing to listen on");
   for (Listener& listener : listeners_) accept(listener);
-  thread_ = std::thread([context = context_] { context->run(); });
+  OXBOW_ASSIGN(thread_, start_thread([context = context_] { context->run(); }));
   return {};
 }
 
@@ -280,9 +282,13 @@ void HttpServer::shut() {
 Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, const Router& router,
                                               const AccessPolicy& access, const Readiness& readiness,
                                               std::function<void(const Outcome&)> observer) {
-  auto server = std::make_unique<HttpServer>(options, router, access, readiness, std::move(observer));
-  OXBOW_TRY(server->open());
-  return server;
+  try {  // the threads of handlers
+    auto server = std::make_unique<HttpServer>(options, router, access, readiness, std::move(observer));
+    OXBOW_TRY(server->open());
+    return server;
+  } catch (const std::system_error& error) {
+    return fail(ErrorKind::kOutOfBudget, "the system refuses threads or descriptors: {}", error.what());
+  }
 }
 
 }  // namespace oxbow::server

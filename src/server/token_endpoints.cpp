@@ -1,10 +1,23 @@
 #include "server/fields.h"
 #include "server/service.h"
+#include "text/stream_decoder.h"
 
 namespace oxbow::server {
 namespace {
 
 constexpr size_t kMostTokens = 1 << 20;
+
+// Text, or its bytes where a token ends within a character.
+Json piece_of(std::string_view bytes) {
+  text::Utf8Stream stream;
+  std::string text;
+  stream.push(bytes, text);
+  stream.flush(text);
+  if (text == bytes) return text;
+  Json numbers = Json::array();
+  for (const char byte : bytes) numbers.push_back(static_cast<uint8_t>(byte));
+  return numbers;
+}
 
 // {content, add_special, parse_special, with_pieces} -> {tokens}
 void tokenize(const Service& service, Exchange& exchange) {
@@ -22,7 +35,7 @@ void tokenize(const Service& service, Exchange& exchange) {
   Json tokens = Json::array();
   for (const auto id : service.tokenizer->encode(content, options)) {
     if (with_pieces) {
-      tokens.push_back({{"id", id}, {"piece", service.tokenizer->token_bytes(id, true)}});
+      tokens.push_back({{"id", id}, {"piece", piece_of(service.tokenizer->token_bytes(id, true))}});
     } else {
       tokens.push_back(id);
     }

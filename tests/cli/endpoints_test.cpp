@@ -1,6 +1,7 @@
 // The endpoints of `oxbow serve` with the bundled model, over a socket.
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <nlohmann/json.hpp>
 
@@ -20,7 +21,12 @@ const std::string kModel = OXBOW_SOURCE_DIR "/models/oxbow-mini.gguf";
 
 class Endpoints : public ::testing::Test {
  protected:
-  Endpoints() : program_({"-m", kModel, "-t", "1", "--parallel", "4", "--slot-save-path", folder_.path()}) {}
+  explicit Endpoints(const std::vector<std::string>& more = {}) : program_(arguments(folder_.path(), more)) {}
+  static std::vector<std::string> arguments(const std::string& folder, const std::vector<std::string>& more) {
+    std::vector<std::string> all = {"-m", kModel, "-t", "1", "--parallel", "4", "--slot-save-path", folder};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
   void SetUp() override {
     ASSERT_NE(program_.port(), 0) << program_.first_line();
     ASSERT_TRUE(program_.wait_until_ready());
@@ -124,23 +130,57 @@ TEST_F(Endpoints, ASchemaIsKept) {
   EXPECT_NE(refused["error"]["message"].get<std::string>().find("'not'"), std::string::npos);
 }
 
-TEST_F(Endpoints, ARequiredToolIsCalled) {
-  json request = greedy({user("What is the weather in Rome?")});
-  request["max_tokens"] = 300;
-  request["tools"] = json::parse(R"([{"type":"function","function":{"name":"get_weather","parameters":
-    {"type":"object","properties":{"days":{"type":"integer","minimum":1,"maximum":9}},"required":["days"],
-     "additionalProperties":false}}}])");
-  request["tool_choice"] = "required";
-  const json answer = ask("/v1/chat/completions", request);
-  if (answer.contains("error")) {
-    // The bundled model's template may have no place for tools: then that is what the error says.
-    EXPECT_EQ(answer["error"]["param"], "tools") << answer.dump();
-    return;
+class ToolEndpoints : public Endpoints {
+ protected:
+  ToolEndpoints()
+      : Endpoints({"--chat-template-file", OXBOW_SOURCE_DIR "/tests/text/templates/hermes_tools.jinja"}) {}
+  static json with_tools() {
+    json request = greedy({user("What is the weather in Rome?")});
+    request["max_tokens"] = 300;
+    request["tools"] = json::parse(
+        R"([{"type":"function","function":{"name":"get_weather","description":"The weather","parameters":
+      {"type":"object","properties":{"days":{"type":"integer","description":"How many","minimum":1,"maximum":9}},"required":["days"],
+       "additionalProperties":false}}}])");
+    return request;
   }
-  const json call = answer["choices"][0]["message"]["tool_calls"][0];
-  EXPECT_EQ(call["function"]["name"], "get_weather");
-  EXPECT_TRUE(json::parse(call["function"]["arguments"].get<std::string>())["days"].is_number_integer());
-  EXPECT_EQ(answer["choices"][0]["finish_reason"], "tool_calls");
+};
+
+TEST_F(ToolEndpoints, ARequiredToolIsCalled) {
+  json request = with_tools();
+  request["temperature"] = 1.2;
+  request["parallel_tool_calls"] = false;
+  for (const json& choice :
+       {json("required"), json{{"type", "function"}, {"function", {{"name", "get_weather"}}}}}) {
+    request["tool_choice"] = choice;
+    for (int seed = 0; seed < 4; ++seed) {
+      request["seed"] = seed;
+      const json answer = ask("/v1/chat/completions", request);
+      ASSERT_TRUE(answer.contains("choices")) << answer.dump();
+      const json calls = answer["choices"][0]["message"]["tool_calls"];
+      ASSERT_EQ(calls.size(), 1u) << answer.dump();
+      EXPECT_EQ(calls[0]["function"]["name"], "get_weather");
+      const int days = json::parse(calls[0]["function"]["arguments"].get<std::string>())["days"].get<int>();
+      EXPECT_TRUE(days >= 1 && days <= 9) << days;
+      EXPECT_EQ(answer["choices"][0]["finish_reason"], "tool_calls");
+    }
+  }
+}
+
+TEST_F(ToolEndpoints, AStreamHasTheCallAsDeltas) {
+  json request = with_tools();
+  request["tool_choice"] = "required";
+  request["parallel_tool_calls"] = false;
+  const std::string events = stream("/v1/chat/completions", request);
+  EXPECT_NE(events.find(R"("name":"get_weather")"), std::string::npos) << events;
+  EXPECT_NE(events.find(R"("finish_reason":"tool_calls")"), std::string::npos);
+}
+
+TEST_F(Endpoints, ToolsWithoutAPlaceInTheTemplateAreRefused) {
+  json request = greedy({user("x")});
+  request["tools"] = json::parse(R"([{"type":"function","function":{"name":"f"}}])");
+  EXPECT_EQ(ask("/v1/chat/completions", request)["error"]["param"], "tools");
+  request["tool_choice"] = "none";
+  EXPECT_TRUE(ask("/v1/chat/completions", request).contains("choices"));
 }
 
 TEST_F(Endpoints, StopTextsEndAnAnswerAcrossTokens) {
@@ -189,6 +229,16 @@ TEST_F(Endpoints, TokensGoThereAndBack) {
   const json tokens = ask("/tokenize", {{"content", "hello world"}})["tokens"];
   EXPECT_EQ(ask("/detokenize", {{"tokens", tokens}})["content"], "hello world");
   EXPECT_EQ(ask("/detokenize", {{"tokens", {0, 99999999}}})["error"]["param"], "tokens[1]");
+  // A character that no token has whole comes as the bytes of its parts.
+  std::string bytes;
+  const json parts = ask("/tokenize", {{"content", "\u4e16"}, {"with_pieces", true}})["tokens"];
+  EXPECT_TRUE(parts[0]["piece"].is_array()) << parts.dump();
+  for (const json& token : parts) {
+    if (token["piece"].is_string()) bytes += token["piece"].get<std::string>();
+    if (token["piece"].is_array())
+      for (const json& byte : token["piece"]) bytes += static_cast<char>(byte.get<int>());
+  }
+  EXPECT_EQ(bytes, "\u4e16");
   EXPECT_NE(ask("/apply-template", greedy({user("hi")}))["prompt"].get<std::string>().find("hi"),
             std::string::npos);
 }
@@ -202,11 +252,39 @@ TEST_F(Endpoints, WhatIsWrongIsNamed) {
   request["temperature"] = "hot";
   EXPECT_EQ(error(request)["param"], "temperature");
   EXPECT_EQ(body_of(raw(post("/v1/chat/completions", "{\"messages\":")))["error"]["code"], "invalid_json");
+  request = greedy({user("x")});
+  request["stop"] = {"a", 1};
+  EXPECT_EQ(error(request)["param"], "stop[1]");
+  request = greedy({user("x")});
+  request["logit_bias"] = {{"99999999", 1}};
+  EXPECT_EQ(error(request)["param"], "logit_bias");
+  request = greedy({user("x")});
+  request["id_slot"] = 77;
+  EXPECT_EQ(error(request)["param"], "id_slot");
   std::string words;
   for (int i = 0; i < 3000; ++i) words += " word";
   const json too_long = error(greedy({user(words)}));
   EXPECT_EQ(too_long["code"], "context_length_exceeded");
+  EXPECT_EQ(too_long["param"], "messages");
   EXPECT_NE(too_long["message"].get<std::string>().find("--ctx-size"), std::string::npos);
+}
+
+TEST_F(Endpoints, ShuttingDownWhileAnswersRunIsClean) {
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(std::make_unique<RawClient>(program_.port()));
+    clients.back()->send(post(
+        "/v1/completions",
+        json{{"prompt", "Once"}, {"max_tokens", 400 + 100 * i}, {"ignore_eos", true}, {"stream", i % 2 == 0}}
+            .dump()));
+  }
+  EXPECT_TRUE(server::test::eventually([&] {
+    const json slots = body_of(raw(get("/slots")));
+    return std::any_of(slots.begin(), slots.end(),
+                       [](const json& slot) { return slot["is_processing"] == true; });
+  }));
+  program_.signal(SIGTERM);
+  EXPECT_EQ(program_.wait(), 0);
 }
 
 TEST_F(Endpoints, AClientThatLeavesFreesItsSlot) {
