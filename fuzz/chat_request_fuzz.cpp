@@ -12,7 +12,8 @@ namespace {
 template <typename T>
 void check(const oxbow::server::Checked<T>& parsed) {
   if (parsed) return;
-  OXBOW_CHECK(parsed.error().status == 400 && !parsed.error().message.empty() && !parsed.error().code.empty());
+  OXBOW_CHECK(parsed.error().status == 400 && !parsed.error().message.empty() &&
+              !parsed.error().code.empty());
   OXBOW_CHECK(!oxbow::server::error_json(parsed.error()).empty());
 }
 
